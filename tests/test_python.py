@@ -19,6 +19,7 @@ from sklearn import linear_model
 from sklearn.model_selection import cross_val_score
 
 import mlcdr
+from mlcdr.config import shipped
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from tests import prepared, small
@@ -241,6 +242,8 @@ def test_everything_is_shown_as_text_and_as_html(tmp_path: Path) -> None:
     assert "<script" not in page._repr_html_()
     assert "<table" in results._repr_html_()
     assert "2 methods" in repr(results)
+    stored = mlcdr.open_results(shipped.record_folder() / "chen_lin_2012" / "table3")
+    assert "8 data sets, 2 methods" in repr(stored), "a folder of means only"
     assert "0 worse" in str(mlcdr.compare(results, baseline=results.folder))
     for several, names in (
         (results.table(), {"generic.md", "generic.tex", "generic.csv"}),

@@ -376,7 +376,11 @@ class Results:
         counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method")]
         sizes = ", ".join(f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
         metrics = ", ".join(metric.label for metric in experiment.metrics)
-        failed = f"; {len(self.failures)} trials failed" if len(self.failures) else ""
+        try:
+            failures = len(self.failures)
+        except ResultsError:  # a folder of means only
+            failures = 0
+        failed = f"; {failures} trials failed" if failures else ""
         folder, here = self.folder, Path.cwd()
         shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
         return f"Results {self.name!r}: {sizes}; {metrics}{failed}\n  in {shown}"

@@ -180,10 +180,21 @@ def _stored_rows(tables: Sequence[str], mine: Sequence[Results]) -> list[Results
     """The record's results of some tables, on the data sets of one's own."""
     if not tables:
         return []
+    from mlcdr.errors import ResultsError
     from mlcdr.reproduce import record
 
     datasets = {key[0] for each in mine for key in each.cells}
-    return [record.restrict(each, datasets) for table in tables for each in record.find(table)]
+    rows = []
+    for table in tables:
+        stored = record.find(table)
+        common = [record.restrict(each, datasets) for each in stored if datasets & set(each.datasets)]
+        if not common:
+            has = ", ".join(name for each in stored for name in each.datasets)
+            raise ResultsError(
+                f"--record {table}: has no data set of yours ({', '.join(sorted(datasets))}), only {has}"
+            )
+        rows += common
+    return rows
 
 
 def _compare_with_study(folders: list[Path], name: str, metric: str | None, agreement: bool, out: Path | None) -> None:

@@ -5,12 +5,15 @@ several folders have under one name is one method if its config is the same and 
 have the same cell (but for times, of which the first folder's are taken); else each has its folder's name too:
 `PLST (first)`, `PLST (second)`. A method from a folder that sweeps nothing has one number,
 which stands at all points that another folder swept.
+
+Means are rounded to six digits, as in the record (`mlcdr.reproduce.record`): rounding errors win no comparison.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -21,6 +24,7 @@ from mlcdr.results.results import Results
 from mlcdr.results.scores import Key, Point, are_same
 
 _T = TypeVar("_T")
+_SIZES = ("instances", "features", "labels")
 
 
 def join(every: Sequence[Results]) -> Results:
@@ -29,12 +33,13 @@ def join(every: Sequence[Results]) -> Results:
     Raises
     ------
     ResultsError
-        When no metric is common to all, or one is not computed alike in all.
+        When no metric is common to all, one is not computed alike in all, or folders have other data of one name.
     """
     if len(every) == 1:
         return every[0]
     metrics = _common_metrics(every)
     swept = tuple(dict.fromkeys(path for each in every for path in each.swept))
+    _refuse_other_data(every)
     names = _name_methods(every, swept, metrics)
     folder = Path(", ".join(str(each.folder) for each in every))
     pairs = list(zip(every, names, strict=True))
@@ -59,7 +64,9 @@ def join(every: Sequence[Results]) -> Results:
         datasets=tuple(dict.fromkeys(name for each in every for name in each.datasets)),
         methods=tuple(dict.fromkeys(called[method] for each, called in pairs for method in each.methods)),
         metrics=metrics,
-        cells=gather(lambda each: each.cells),
+        cells={
+            key: replace(cell, mean=float(f"{cell.mean:.6g}")) for key, cell in gather(lambda each: each.cells).items()
+        },
         grids={called[method]: paths for each, called in pairs for method, paths in each.grids.items()},
         best=gather(lambda each: each.best),
         read_splits=refuse,
@@ -79,6 +86,16 @@ def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
             if each.metric_facts(metric) != every[0].metric_facts(metric):
                 raise ResultsError(f"{each.folder}: {metric} is not computed as in {every[0].folder}: see `metrics:`")
     return common
+
+
+def _refuse_other_data(every: Sequence[Results]) -> None:
+    """Refuse folders whose manifests have another size of a data set of the same name."""
+    for one, other in combinations(every, 2):
+        for dataset in sorted({*one.datasets} & {*other.datasets}):
+            sizes = [[each.recorded(dataset).get(f"n_{what}") for what in _SIZES] for each in (one, other)]
+            if all(None not in size for size in sizes) and sizes[0] != sizes[1]:
+                here, there = (", ".join(f"{n} {what}" for n, what in zip(size, _SIZES, strict=True)) for size in sizes)
+                raise ResultsError(f"{dataset} is not the same data: {here} in {one.folder}, {there} in {other.folder}")
 
 
 def _name_methods(every: Sequence[Results], swept: tuple[str, ...], metrics: Sequence[str]) -> list[dict[str, str]]:

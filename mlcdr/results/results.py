@@ -147,17 +147,15 @@ class Results:
             raise ResultsError(f"{self.folder / 'manifest.json'}: has no facts of the data set {dataset}")
         return found
 
-    def checksum(self, dataset: str) -> str:
-        """The manifest's checksum of a data set's content; empty where it has none, or there is no manifest.
+    def recorded(self, dataset: str) -> Mapping[str, Any]:
+        """The manifest's facts of a data set, such as `checksum`; none where it has none, or there is no manifest.
 
         Raises
         ------
         ResultsError
             When the manifest is broken.
         """
-        if not is_regular_file(self.folder / "manifest.json"):
-            return ""
-        return str(self.manifest.facts(dataset).get("checksum", ""))
+        return self.manifest.facts(dataset) if is_regular_file(self.folder / "manifest.json") else {}
 
     @cached_property
     def scored(self) -> frozenset[Place]:

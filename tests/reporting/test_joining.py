@@ -1,5 +1,7 @@
 """Several results folders as one."""
 
+import json
+
 import pytest
 
 from mlcdr.comparison import comparison
@@ -86,6 +88,23 @@ def test_what_is_not_common_is_left_out_or_refused(tmp_path):
     with pytest.raises(ResultsError, match="macro_f1 is not computed as in"):
         join([load(tmp_path / "c", c), skip])
     assert join([a]) is a
+
+
+def test_data_of_another_size_under_one_name_are_refused(tmp_path):
+    a, b = (load(tmp_path / name, of({"d": 0.1}, name)) for name in "ab")
+    sizes = {"n_instances": 300, "n_features": 5, "n_labels": 3}
+    for folder, rows in ((a, 300), (b, 301)):
+        facts = {"datasets": {"d": sizes | {"n_instances": rows}}}
+        (folder.folder / "manifest.json").write_text(json.dumps(facts))
+    with pytest.raises(ResultsError, match=r"d is not the same data: 300 instances, 5 features, 3 labels in .*, 301"):
+        join([a, b])
+    (b.folder / "manifest.json").write_text(json.dumps({"datasets": {"d": {"n_instances": 301}}}))
+    assert join([open_results(a.folder), open_results(b.folder)]).methods == ("a", "b"), "sizes that are not known"
+
+
+def test_rounding_errors_win_no_comparison(tmp_path):
+    a, b = (load(tmp_path / n, of({"d": v, "e": v}, n)) for n, v in (("a", 0.123456), ("b", 0.12345600000001)))
+    assert comparison.compare(join([a, b]), LOSS).average_ranks == {"a": 1.5, "b": 1.5}
 
 
 def test_the_command_joins_and_writes(tmp_path, mlcdr):

@@ -176,6 +176,10 @@ def test_own_methods_are_compared_with_stored_rows_on_the_same_data(tmp_path, ml
     assert [name in shown.out for name in ("Mine", "PLST", "CPLST", "yeast", "scene")] == [True] * 4 + [False]
     wrong = mlcdr("compare", tmp_path / "mine", "--record", "chen_lin_2012/table9")
     assert (wrong.code, "did you mean 'chen_lin_2012/table3'" in wrong.err) == (2, True)
+    other = {("made", *key[1:]): value for key, value in mine.items()}
+    run_of(tmp_path, TABLE3, other, name="other", methods=methods, datasets=["made"])
+    apart = mlcdr("compare", tmp_path / "other", "--record", TABLE3)
+    assert (apart.code, f"--record {TABLE3}: has no data set of yours (made), only" in apart.err) == (2, True)
 
 
 def test_how_many_cells_lie_beyond_so_many_standard_errors():
