@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlcdr.api.loading import import_from_here
 from mlcdr.cli import data_sets
 from mlcdr.cli.arguments import Jobs, Out, Set, argument, option, switch
 from mlcdr.cli.printing import print_columns, print_notice, print_published
@@ -131,9 +133,15 @@ def reproduction_status(
 
     if folder is not None and not folder.is_dir():
         raise ResultsError(f"{folder}: no such folder; `mlcdr record` makes one")
+    if check and to is not None:
+        raise typer.BadParameter("cannot be combined with --check", param_hint="--to")
     entries = record.read(folder)
+    if not entries:
+        raise ResultsError(f"{folder or 'the record'}: holds no record, which has a PAPER/CONFIG/manifest.json")
     if check:
-        found = [(each.name, reason) for each in entries for reason in record.outdated(each)]
+        # only the record of this checkout, since that of others must not import what lies in the current folder
+        with nullcontext() if folder else _importing_own_methods():
+            found = [(each.name, reason) for each in entries for reason in record.outdated(each)]
         for name, reason in found:
             print(escape_control_characters(f"{name}: {reason}"))
         print_notice(f"{len({name for name, _ in found})} of {len(entries)} folders of the record are out of date")
@@ -144,6 +152,15 @@ def reproduction_status(
     else:
         write_atomically(to, page)
         print_notice(f"written: {to}")
+
+
+def _importing_own_methods() -> AbstractContextManager[None]:
+    """A context that imports methods of one's own as `run` does: from the current folder too, and each printed."""
+    from mlcdr.config.imports import Imports
+    from mlcdr.methods.registry import judging_imports
+
+    import_from_here()
+    return judging_imports(Imports(Path.cwd(), trust=True, announce=print_notice))
 
 
 def make_record(
@@ -160,6 +177,9 @@ def make_record(
     """Run all published tables from one commit, and store their results as the record. Continues where it ended."""
     from mlcdr.reproduce import making, record
 
+    of_tables = {"--small": small, "--plan": plan, "--jobs": jobs, "--out": out != Path("results")}
+    if folders and (given := [name for name, value in of_tables.items() if value]):
+        raise typer.BadParameter("cannot be combined with results folders", param_hint=", ".join(given))
     planned = [] if folders else making.plan(small, out)
     if plan:
         _print_plan(planned)
@@ -168,8 +188,9 @@ def make_record(
             print_notice(f"not among them, since they take many hours: {', '.join(whole)}")
         return
     commit = record.commit_of_checkout(dirty)
-    for folder in folders or ():
-        print(record.store(folder, commit, to))
+    with _importing_own_methods():
+        for folder in folders or ():
+            print(record.store(folder, commit, to))
     if folders:
         return
     _print_plan(planned)

@@ -13,22 +13,22 @@ table of data sets there are only `comparison.csv` and `manifest.json`.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
+import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast, get_args
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy import stats
 
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.config.shipped import record_folder
-from mlcdr.csv_files import format_csv
+from mlcdr.csv_files import format_csv, read_csv
 from mlcdr.data.files import checkout_folder
 from mlcdr.errors import ResultsError, UserError, list_known, suggest_name
 from mlcdr.experiment.keys import codes
@@ -37,13 +37,47 @@ from mlcdr.experiment.splits import FromFile
 from mlcdr.reproduce import data_sets, published, recipes
 from mlcdr.reproduce.judging import rules_for
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
+from mlcdr.results.imports import read_number
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
-from mlcdr.whole_files import write_atomically
+from mlcdr.whole_files import is_regular_file, write_atomically
 
 OTHERS = "others"
-_COLUMNS = ("table", "dataset", "method", "setting", "metric", "published", "ours", "se", "n", "difference", "z")
+_COLUMNS = [
+    *("table", "dataset", "method", "setting", "metric", "published"),
+    *("ours", "se", "n", "difference", "z", "verdict", "at"),
+]
 _KEPT = ("started", "seed", "code", "trials", "datasets", "computed_by")
+_FILES = ("manifest.json", "comparison.csv")
+_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Times(BaseModel):
+    """The times of a run, in a manifest of the record."""
+
+    model_config = ConfigDict(strict=True)
+
+    seconds: _Seconds | None = None
+    cpu_seconds: _Seconds | None = None
+
+
+class _Facts(BaseModel):
+    """What the manifest of a table of data sets must have."""
+
+    model_config = ConfigDict(strict=True)
+
+    commit: str
+
+
+class _FactsOfRun(_Facts):
+    """What the manifest of a run must have."""
+
+    experiment: str
+    config: str
+    variant: str
+    code: dict[str, str]
+    started: str = ""
+    computed_by: list[_Times] = []
 
 
 @dataclass(frozen=True)
@@ -116,31 +150,66 @@ def read(folder: Path | None = None) -> list[Entry]:
     Raises
     ------
     ResultsError
-        When a file cannot be read.
+        When a file is missing, cannot be read, or is not what it should be.
     """
     folder = folder or record_folder()
-    return [_read(path.parent, folder) for path in sorted(folder.glob("*/*/manifest.json"))]
+    tables = published.every_name()
+    entries = []
+    for path in sorted({file.parent for name in _FILES for file in folder.glob(f"*/*/{name}")}):
+        try:
+            rows = _read_comparison(path, tables)
+            entries.append(Entry(path.relative_to(folder).as_posix(), path, _read_facts(path), rows))
+        except ResultsError as error:
+            raise ResultsError(f"{path}: damaged: {str(error).removeprefix(f'{path}{os.sep}')}") from error
+    return entries
 
 
-def _read(path: Path, folder: Path) -> Entry:
+def _read_facts(path: Path) -> dict[str, Any]:
+    """The manifest of a folder of the record."""
+    manifest = read_manifest(path)
+    is_run = "experiment" in manifest or is_regular_file(path / "experiment.yaml")
+    try:
+        (_FactsOfRun if is_run else _Facts).model_validate(manifest)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ResultsError(f"manifest.json: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return manifest
+
+
+def _read_comparison(path: Path, tables: Sequence[str]) -> dict[str, tuple[ComparedCell, ...]]:
+    """The printed cells in the `comparison.csv` of a folder of the record, by table; `tables` are all there are."""
+    source = path / "comparison.csv"
+    if not is_regular_file(source):
+        raise ResultsError(f"{source}: missing")
+    lines = read_csv(source, ResultsError)
+    if next(lines, (1, []))[1] != _COLUMNS:
+        raise ResultsError(f"{source}:1: the columns should be {','.join(_COLUMNS)}")
     rows: dict[str, list[ComparedCell]] = {}
     known: dict[str, dict[tuple[str, ...], published.PublishedCell]] = {}
-    source = path / "comparison.csv"
-    if source.is_file():
-        for row in csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"))):
-            table = row["table"]
-            if table not in known:
-                known[table] = {_place(cell): cell for cell in published.cells_of(table)}
-            cell = known[table].get((row["dataset"], row["method"], row["setting"], row["metric"]))
-            if cell is None or cell.mean != row["published"]:
-                raise ResultsError(f"{source}: a row for {row['dataset']} {row['method']} that {table} does not have")
-            ours, se, difference, z = (float(row[key] or "nan") for key in ("ours", "se", "difference", "z"))
-            n, verdict = int(row["n"]), cast(Verdict, row["verdict"])
-            theirs = cell.standard_error(n, rules_for(table)) if n else math.nan
-            found = ComparedCell(cell, ours, se, theirs, difference, z, verdict, row["at"], n)
-            rows.setdefault(table, []).append(found)
-    name = path.relative_to(folder).as_posix()
-    return Entry(name, path, read_manifest(path), {table: tuple(each) for table, each in rows.items()})
+    for line, values in lines:
+        row = dict(zip(_COLUMNS, values, strict=True))
+        table, verdict = row["table"], row["verdict"]
+        if table not in known:
+            known[table] = {_place(cell): cell for cell in published.cells_of(table)} if table in tables else {}
+        place = row["dataset"], row["method"], row["setting"], row["metric"]
+        cell = known[table].pop(place, None)
+        if cell is None or cell.mean != row["published"]:
+            raise ResultsError(
+                f"{source}:{line}: a row for {' '.join(filter(None, place))}, which {table} lacks, or a second one"
+            )
+        if verdict not in get_args(Verdict):
+            raise ResultsError(f"{source}:{line}: the verdict {verdict!r} is not one of {', '.join(get_args(Verdict))}")
+        may_lack = ("se", "z") if cell.mean else ("se", "z", "difference")
+        ours, se, n, difference, z = (
+            read_number(source, line, key, row[key], gaps=key in may_lack)
+            for key in ("ours", "se", "n", "difference", "z")
+        )
+        if any(map(math.isinf, (ours, se, n, difference, z))) or se < 0 or n < 0 or n % 1:
+            raise ResultsError(f"{source}:{line}: a number is infinite, se is negative, or n is no number of splits")
+        theirs = cell.standard_error(n, rules_for(table)) if n else math.nan
+        found = ComparedCell(cell, ours, se, theirs, difference, z, cast(Verdict, verdict), row["at"], int(n))
+        rows.setdefault(table, []).append(found)
+    return {table: tuple(each) for table, each in rows.items()}
 
 
 def _place(cell: published.PublishedCell) -> tuple[str, ...]:
@@ -173,7 +242,8 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     Raises
     ------
     ResultsError
-        When the folder cannot be read, its last run did not come to its end, or methods have other code now.
+        When the folder cannot be read, its last run did not come to its end, methods have other code now, or the
+        record has another experiment of this name, and it is of no paper's config.
     """
     results, manifest = open_results(source), read_manifest(source)
     trials = results.manifest.trials
@@ -199,6 +269,13 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     if isinstance(experiment.splits, FromFile):  # the folders of the folds are specific to this machine
         experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"folders": ()})})
     folder = (to or record_folder()) / name
+    if recipe is None and (folder / "experiment.yaml").exists():
+        differing = [each.partition(":")[0] for each in recipes.changes(read_experiment(folder), experiment)]
+        if differing:
+            raise ResultsError(
+                f"{folder}: has another experiment of this name, which differs in {', '.join(differing)}; "
+                f"give that of {source} another name, or remove {folder} first"
+            )
     header = ["dataset", "method", *results.swept, "metric", "mean", "std", "se", "n"]
     cells = [
         [dataset, method, *point, metric, *map(_short, (cell.mean, cell.std, cell.se)), cell.n]
@@ -233,7 +310,7 @@ def _write(folder: Path, rows: Sequence[tuple[str, ComparedCell]], facts: Mappin
         ]
         for table, row in rows
     ]
-    write_atomically(folder / "comparison.csv", format_csv([*_COLUMNS, "verdict", "at"], compared))
+    write_atomically(folder / "comparison.csv", format_csv(_COLUMNS, compared))
     write_atomically(folder / "manifest.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -247,25 +324,29 @@ def commit_of_checkout(dirty: bool = False) -> str:
     Raises
     ------
     UserError
-        When there is no checkout, or a file differs from its commit (but for the record itself).
+        When there is no checkout, or a file differs from its commit (but for the record itself), or a Python file is
+        in no commit.
     """
     checkout = checkout_folder()
     root = str(checkout.parent) if checkout else "."
     try:
-        head, changed = (
+        head, status = (
             subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=True).stdout.strip()
             for words in (
                 ("rev-parse", "HEAD"),
-                ("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results/record"),
+                ("status", "--porcelain", "--untracked-files=all", "--", ".", ":!results/record"),
             )
         )
     except (OSError, subprocess.CalledProcessError):
         checkout = None
     if checkout is None:
         raise UserError("the record is made in a checkout of the source code with git")
+    lines = [each.replace('"', "") for each in status.splitlines()]  # a name with spaces is quoted
+    changed = [each for each in lines if not each.startswith("??") or each.endswith(".py")]
     if changed and not dirty:
-        first = changed.splitlines()[0].split()[-1]
-        raise UserError(f"{first} differs from its commit, and the record is of one commit: commit it, or use --dirty")
+        state, first = changed[0].split(maxsplit=1)
+        what = "is in no commit" if state == "??" else "differs from its commit"
+        raise UserError(f"{first} {what}, and the record is of one commit: commit it, or use --dirty")
     return f"{head} with changes" if changed else head
 
 
@@ -333,7 +414,7 @@ def count_beyond(rows: Iterable[ComparedCell]) -> tuple[int, dict[int, int], dic
 
 
 def restrict(results: Results, datasets: Iterable[str]) -> Results:
-    """The results on some data sets only; all if they have none of them."""
-    kept = tuple(name for name in results.datasets if name in set(datasets)) or results.datasets
+    """The results on some data sets only."""
+    kept = tuple(name for name in results.datasets if name in set(datasets))
     cells = {key: cell for key, cell in results.cells.items() if key[0] in kept}
     return replace(results, datasets=kept, cells=cells)

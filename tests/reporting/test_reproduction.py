@@ -2,7 +2,10 @@
 
 import json
 import math
+import os
 import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +16,7 @@ from mlcdr.reproduce import making, published, recipes, record, reproduction
 from mlcdr.reproduce.recipes import Step
 from mlcdr.results.results import open_results, read_experiment
 from tests.reporting.results_folders import PATH, as_printed, write_folder
+from tests.small import command
 
 pytestmark = pytest.mark.usefixtures("configs_read_once")
 
@@ -143,8 +147,107 @@ def test_a_row_that_the_published_table_does_not_have_is_refused(tmp_path):
     stored(tmp_path, TABLE3, as_printed(TABLE3))
     path = tmp_path / "record" / TABLE3 / "comparison.csv"
     path.write_text(path.read_text().replace("CPLST", "CPLSD"))
-    with pytest.raises(ResultsError, match="a row for bibtex CPLSD that chen_lin_2012/table3 does not have"):
+    with pytest.raises(ResultsError, match=r"a row for bibtex CPLSD .*, which chen_lin_2012/table3 lacks"):
         record.read(tmp_path / "record")
+
+
+def only_line(path, old, new):
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]).replace(old, new))
+
+
+COMPARISON, MANIFEST = "comparison.csv", "manifest.json"
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda at: (at / COMPARISON).write_bytes(b"\xff\x00\xfe"), "comparison.csv:1: not UTF-8 text"),
+        (lambda at: (at / COMPARISON).write_text(""), "comparison.csv:1: the columns should be table,dataset,method,"),
+        (lambda at: only_line(at / COMPARISON, "verdict,", ""), "comparison.csv:1: the columns should be table,"),
+        (lambda at: only_line(at / COMPARISON, "agrees", "maybe"), "comparison.csv:2: the verdict 'maybe' is not one"),
+        (lambda at: only_line(at / COMPARISON, ",100,", ",many,"), "comparison.csv:2: column n: 'many' is not a numb"),
+        (lambda at: only_line(at / COMPARISON, ",100,", ",,"), "comparison.csv:2: column n: '' is not a number"),
+        (lambda at: only_line(at / COMPARISON, ",100,", ",-1,"), "comparison.csv:2: a number is infinite, se is neg"),
+        (lambda at: only_line(at / COMPARISON, TABLE3, "../x"), "comparison.csv:2: a row for bibtex PLST"),
+        (lambda at: (at / COMPARISON).unlink(), "comparison.csv: missing"),
+        (lambda at: (at / MANIFEST).unlink(), "manifest.json: cannot be read: "),
+        (lambda at: (at / MANIFEST).write_text("{}"), "manifest.json: commit: Field required"),
+        (lambda at: (at / MANIFEST).write_text('{"commit": "c0ffee"}'), "manifest.json: experiment: Field required"),
+        (
+            lambda at: (at / MANIFEST).write_text((at / MANIFEST).read_text().replace("60.2", '"long"')),
+            "manifest.json: computed_by.0.seconds: Input should be a valid number",
+        ),
+    ],
+)
+def test_a_damaged_folder_of_the_record_is_refused(tmp_path, mlcdr, damage, why):
+    stored(tmp_path, TABLE3, as_printed(TABLE3))
+    at = tmp_path / "record" / TABLE3
+    damage(at)
+    for options in (), ("--check",):
+        told = mlcdr("reproduction-status", tmp_path / "record", *options)
+        assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
+        assert f"{at}: damaged: {why}" in told.err
+
+
+def test_a_folder_without_a_record_is_refused(tmp_path, mlcdr):
+    stored(tmp_path, TABLE3, as_printed(TABLE3))
+    for folder in tmp_path / "record" / TABLE3, (tmp_path / "record" / TABLE3).parent:
+        told = mlcdr("reproduction-status", folder)
+        assert (told.code, told.out) == (2, "")
+        assert f"{folder}: holds no record, which has a PAPER/CONFIG/manifest.json" in told.err
+
+
+def test_options_that_would_be_ignored_are_refused(tmp_path, mlcdr):
+    stored(tmp_path, TABLE3, as_printed(TABLE3))
+    told = mlcdr("reproduction-status", tmp_path / "record", "--check", "--to", tmp_path / "page.md")
+    assert (told.code, told.out) == (2, "")
+    assert "--to: cannot be combined with --check" in told.err
+    for options in ("--plan",), ("--small",), ("--out", "elsewhere"), ("--jobs", "2"):
+        told = mlcdr("record", tmp_path / "chen_lin_2012_table3", *options, "--dirty", "--to", tmp_path / "other")
+        assert (told.code, told.out) == (2, "")
+        assert f"{options[0]}: cannot be combined with results folders" in told.err
+    assert not (tmp_path / "other").exists()
+
+
+def test_another_experiment_of_the_same_name_is_not_replaced(tmp_path):
+    mine = {("yeast", "Mine", "hamming_loss"): (0.19, 0.001, 100)}
+    methods = {"Mine": {"label_space": "plst", "learner": "least_squares"}}
+
+    def store(seed, mean):
+        values = {key: (mean, *rest) for key, (_, *rest) in mine.items()}
+        splits = {"kind": "shuffle", "repeats": 100, "train_size": 0.9, "seed": seed}
+        stored(tmp_path, TABLE3, values, name="mine", methods=methods, datasets=["yeast"], sweep={}, splits=splits)
+
+    summary = tmp_path / "record" / "others" / "mine" / "summary.csv"
+    store(1, 0.19)
+    store(1, 0.18)
+    assert ",0.18," in summary.read_text(), "the same experiment, run again"
+    with pytest.raises(ResultsError, match=r"another experiment of this name, which differs in splits\.seed; give"):
+        store(2, 0.17)
+    assert ",0.18," in summary.read_text()
+
+
+def test_a_method_in_the_current_folder_is_found_and_printed(tmp_path):
+    """In a process of its own, since tests may have other folders from which modules are imported."""
+    (tmp_path / "my_reducer.py").write_text(
+        "from mlcdr.methods.label_space.plst import PLST\n\n\nclass MyReducer(PLST):\n    pass\n"
+    )
+    methods = {"Mine": {"label_space": "my_reducer.MyReducer", "learner": "least_squares"}}
+    config = recipes.recipes()[TABLE3].experiment.resolved()
+    config |= {"name": "mine", "methods": methods, "datasets": ["yeast"], "sweep": {}}
+    write_folder(tmp_path / "mine", config, {("yeast", "Mine", "hamming_loss"): (0.19, 0.001, 100)})
+    find = "from pathlib import Path; from mlcdr.api.loading import import_from_here; import_from_here(); "
+    find += "from mlcdr.experiment.keys import codes; from mlcdr.results.results import read_experiment; "
+    find += "import json; print(json.dumps({'code': codes(read_experiment(Path('mine')))}))"
+    root = str(Path(__file__).parents[2])
+    manifest = subprocess.run(
+        [sys.executable, "-c", find], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True
+    )
+    (tmp_path / "mine" / "manifest.json").write_bytes(manifest.stdout)
+    done = command("record", "mine", "--dirty", "--to", "record", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "record/others/mine\n"), done.stderr
+    assert "importing my_reducer (my_reducer.py)" in done.stderr
+    assert command("reproduction-status", "record", "--check", cwd=tmp_path).returncode == 0
 
 
 def test_the_record_is_of_a_commit_without_changes(tmp_path, monkeypatch):
@@ -157,6 +260,14 @@ def test_the_record_is_of_a_commit_without_changes(tmp_path, monkeypatch):
         subprocess.run([*git, *words], check=True)
     commit = record.commit_of_checkout()
     assert len(commit) == 40
+    (tmp_path / "notes.txt").write_text("")
+    assert record.commit_of_checkout() == commit
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "my method.py").write_text("")
+    with pytest.raises(UserError, match=r"my method\.py\"? is in no commit"):
+        record.commit_of_checkout()
+    assert record.commit_of_checkout(dirty=True) == f"{commit} with changes"
+    (tmp_path / "mine" / "my method.py").unlink()
     (tmp_path / "a.py").write_text("2")
     with pytest.raises(UserError, match=r"a\.py differs from its commit"):
         record.commit_of_checkout()
