@@ -79,14 +79,17 @@ def gallery() -> str:
         "[leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
         "`mlcdr datasets fetch --all --folds`.\n",
         *_commits(_entries()),
-        "| paper | table | printed cells | compared | agree | differ | CPU time |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        "A compared cell agrees, differs or is undecided (no standard error). A cell that is not reproducible has a "
+        "result, which is not judged; all times are such cells, since they depend on the machine. The other printed "
+        "cells have no result.\n",
+        "| paper | table | printed cells | compared | agree | differ | undecided | not reproducible | CPU time |",
+        f"| --- | --- |{' ---: |' * 7}",
     ]
     for paper, title in PAPERS.items():
         for table in [name for name in published.every_name() if name.startswith(f"{paper}/") and _is_shown(name)]:
             link = f"[{_named(table)}](gallery/{paper}.md#{_anchor(table)})"
             found = [each for each in status.found if each.table == table]
-            rows = [_counts(each) for each in found] or [("", f"{len(published.cells_of(table))} | not yet | | | ")]
+            rows = [_counts(each) for each in found] or [("", f"{len(published.cells_of(table))} | not yet | | | | | ")]
             for variant, counts in rows:
                 parts.append(f"| {title.partition(',')[0]} | {link}{f' {variant}' if variant else ''} | {counts} |")
     parts += ["", f"{status.multiplicity()}\n" if status.found else ""]
@@ -122,7 +125,8 @@ def _commits(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _counts(each: Reproduction) -> tuple[str, str]:
     found = each.comparison
-    numbers = (len(found.rows), found.compared, found.count("agrees"), found.count("differs"))
+    verdicts: tuple[published.Verdict, ...] = ("agrees", "differs", "undecided", "not reproducible")
+    numbers = (len(found.rows), found.compared, *map(found.count, verdicts))
     time = each.cpu_time.replace(" ", "\N{NO-BREAK SPACE}")  # in a narrow column
     return each.variant, f"{' | '.join(map(str, numbers))} | {time}"
 
@@ -280,7 +284,8 @@ def papers() -> str:
         source = PAPERS[each["paper"]].partition(",")[0]
         command = each.get("command") or f"mlcdr reproduce {each['tables'][0]}"
         link = f"[{source}](gallery/{each['paper']}.md)"
-        counts = "; ".join(_count(name, status) for name in each["tables"])
+        of_one_paper = len({name.partition("/")[0] for name in each["tables"]}) == 1
+        counts = "; ".join(_count(name, status, of_one_paper) for name in each["tables"])
         parts += [
             f"## {k}. {each['title']}\n",
             f"**The paper** ({link}): {each['says']}\n",
@@ -292,15 +297,19 @@ def papers() -> str:
     return "\n".join(parts)
 
 
-def _count(name: str, status: dict[tuple[str, str], Reproduction]) -> str:
-    """`Table 3: 80 of 80 cells agree`; of the small variant where the record has no other."""
+def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper: bool) -> str:
+    """`Table 3: 80 of 80 cells agree`; of the small variant where the record has no other.
+
+    The paper's name comes first if the finding has tables of several papers.
+    """
     table = max((each for each in published.every_name() if f"{name}_".startswith(f"{each}_")), key=len)
     variant = name[len(table) + 1 :]
     found = status.get((table, variant))
     reduced = found is None
     if found is None:
         found = status.get((table, f"{variant}_small" if variant else "small"))
-    label = _named(table, variant)
+    paper = "" if of_one_paper else f"{PAPERS[table.partition('/')[0]].partition(',')[0]}, "
+    label = f"{paper}{_named(table, variant)}"
     if found is None:
         return f"{label}: not in the record yet"
     agree, judged = found.comparison.count("agrees"), found.comparison.compared
@@ -313,22 +322,28 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction]) -> str:
 def leaderboard() -> str:
     """All methods of the record that have the same splits, by metric."""
     parts = [
-        "All methods of the [record](gallery.md) on the same splits of the same data sets, by metric: the average rank "
-        "over the data sets on which all of them have a result, the critical difference of Nemenyi's test, and the "
-        "mean on each data set, bold within one standard error of the best. Where methods with different settings have "
-        "the same name, the name of their table is added.\n",
+        "All methods of the [record](gallery.md) on the same splits, by metric: the average rank over the data sets on "
+        "which all methods of the papers have a result, the critical difference of Nemenyi's test, and the mean on "
+        "each data set, bold within one standard error of the best. Where methods with different settings have the "
+        "same name, the name of their table is added.\n",
         "## Add a row\n",
-        "1. Copy the `splits` and the data sets of a board below into a config of your own, with your method in it "
-        "([write a method](how-to/method.md)); your data sets may be fewer.\n"
-        "2. `mlcdr run my_method.yaml`, then `mlcdr record results/my_method`: it stores the means, and the commit and "
-        "digest of the code that gave them, in `results/record/others/my_method`.\n"
-        "3. `make docs` writes this page. Open a pull request with the config, the method and the folder of the "
-        "record; it is accepted if the run gives the same numbers again.\n",
+        "All commands are run in the root of a checkout.\n",
+        "1. Copy a config that is named under a board below to `my_method.yaml` in the root. Set `name: my_method`, "
+        "put your method in place of its `methods`, and keep its `splits` and `metrics`. The class is in "
+        "`my_method.py` next to the config ([write a method](how-to/method.md)). A method is ranked if it has "
+        "results on all data sets that the board is ranked over; with fewer, its row is at the end, without a rank.\n"
+        "2. Commit both files. `mlcdr run my_method.yaml`, then `mlcdr record results/my_method`: it stores the means, "
+        "and the commit and digest of the code that gave them, in `results/record/others/my_method`. `mlcdr "
+        "reproduction-status --check` shows whether they are of the present code. Both import `my_method.py` from the "
+        "folder they are run in.\n"
+        "3. `make docs` writes this page. Open a pull request with the two files, the folder of the record and this "
+        "page; it is accepted if the run gives the same numbers again. A method that is to become a part of mlcdr "
+        "belongs in `mlcdr/methods` instead ([CONTRIBUTING.md](../CONTRIBUTING.md)).\n",
     ]
     boards: dict[str, list[Entry]] = {}
     stored = [each for each in _entries() if not each.counts_data]
     whole = [each for each in stored if not each.is_small] or stored
-    for entry in whole:
+    for entry in sorted(whole, key=_is_contributed):
         splits = {key: value for key, value in entry.experiment.splits.plain().items() if key != "folders"}
         boards.setdefault(json.dumps(splits), []).append(entry)
     for splits, entries in boards.items():
@@ -338,22 +353,36 @@ def leaderboard() -> str:
     return "\n".join(parts)
 
 
+def _is_contributed(entry: Entry) -> bool:
+    """Whether a run is of no paper's config."""
+    return entry.name.startswith(f"{record.OTHERS}/")
+
+
+def _config(entry: Entry) -> str:
+    """The file that has a run's experiment."""
+    stored = f"results/record/{entry.name}/experiment.yaml"
+    return f"`{stored}`" if _is_contributed(entry) else f"`configs/{entry.manifest['config']}.yaml`"
+
+
 def _board(splits: dict[str, object], entries: Sequence[Entry]) -> Iterator[str]:
     """One set of splits: a table for each metric that has a direction."""
     kind = splits.pop("kind")
-    tables_of = {each.name: each for each in entries if not recipes.prints_times(each.experiment)}
-    shown = [f"### {kind} splits, {', '.join(f'{key} {value}' for key, value in splits.items())}\n"]
-    metrics = dict.fromkeys(metric for each in tables_of.values() for metric in each.results.metrics)
-    for metric in metrics:
-        having = [each.results for each in tables_of.values() if metric in each.results.metrics]
-        facts = having[0].metric_facts(metric)
-        same = [each for each in having if each.metric_facts(metric) == facts]
+    entries = [each for each in entries if not recipes.prints_times(each.experiment)]
+    boards = []
+    for metric in dict.fromkeys(metric for each in entries for metric in each.results.metrics):
+        having = [each for each in entries if metric in each.results.metrics]
+        facts = having[0].results.metric_facts(metric)
+        same = [each for each in having if each.results.metric_facts(metric) == facts]
         if facts.higher_is_better is not None and not facts.is_time:
-            board = _ranked(joining.join([_only(each, metric) for each in same]), metric)
+            papers = [_only(each.results, metric) for each in same if not _is_contributed(each)]
+            contributed = [_only(each.results, metric) for each in same if _is_contributed(each)]
+            board = _ranked(papers, contributed, metric)
             if board is not None:
-                shown.append(board.html())
-    if len(shown) > 1:
-        yield from shown
+                boards.append(board.html())
+    if boards:
+        yield f"### {kind} splits, {', '.join(f'{key} {value}' for key, value in splits.items())}\n"
+        yield f"Configs: {', '.join(dict.fromkeys(map(_config, entries)))}.\n"
+        yield from boards
 
 
 def _only(results: Results, metric: str) -> Results:
@@ -361,23 +390,64 @@ def _only(results: Results, metric: str) -> Results:
     return replace(results, metrics=(metric,), cells=cells)
 
 
-def _ranked(results: Results, metric: str) -> Sheet | None:
-    """The methods, each at its last point of the sweep, by average rank; None for a single method."""
-    found = comparison.compare(results, metric)
-    if len(results.methods) < 2 or not found.average_ranks:
+def _told_apart(results: Results, papers: Sequence[Results]) -> Results:
+    """A contributed run without the methods that a paper's run has too; others of the same name get the run's name."""
+    called = {}
+    for method in results.methods:
+        alike = [each for each in papers if method in each.methods]
+        if not any(method in joining.join([each, results]).methods for each in alike):
+            called[method] = f"{method} ({results.name})" if alike else method
+    methods = {called[name]: spec for name, spec in results.experiment.methods.items() if name in called}
+    return replace(
+        results,
+        experiment=results.experiment.model_copy(update={"methods": methods}),
+        methods=tuple(methods),
+        cells={(d, called[m], point, k): cell for (d, m, point, k), cell in results.cells.items() if m in called},
+        grids={called[method]: paths for method, paths in results.grids.items() if method in called},
+        best={(d, called[m], point, k): best for (d, m, point, k), best in results.best.items() if m in called},
+    )
+
+
+def _ranked(papers: Sequence[Results], contributed: Sequence[Results], metric: str) -> Sheet | None:
+    """The methods, each at its last point of the sweep, by average rank; None if nothing can be ranked.
+
+    They are ranked over the data sets (and points of the sweep) at which all methods of the papers have a result. A
+    contributed method without a result at one of these comes last, without a rank. If the papers' methods alone cannot
+    be ranked, contributed ones count as theirs do.
+    """
+    if not (papers and comparison.compare(joining.join(papers), metric).ranked):
+        papers, contributed = [*papers, *contributed], []
+    base = joining.join(papers)
+    results = joining.join([*papers, *(_told_apart(each, papers) for each in contributed)])
+    n = len(base.swept)
+    absent = ("",) * (len(results.swept) - n)  # the parameters that only contributed runs sweep
+    blocks = comparison.compare(base, metric).ranked
+    unranked = [
+        method
+        for method in results.methods
+        if method not in base.methods
+        and not all(results.cell(dataset, method, (*point, *absent), metric) for dataset, point in blocks)
+    ]
+    methods = tuple(method for method in results.methods if method not in unranked)
+    kept = {(d, m, point[:n], k): cell for (d, m, point, k), cell in results.cells.items() if m in methods}
+    places = replace(results, swept=base.swept, points=base.points, datasets=base.datasets)
+    found = comparison.compare(replace(places, methods=methods, cells=kept), metric)
+    if len(methods) < 2 or not found.average_ranks:
         return None
     better = results.metric_facts(metric).higher_is_better
-    datasets = [name for name in results.datasets if name in results.with_results]
-    last = {method: results.points_of(method)[-1] for method in found.average_ranks}
+    datasets = [name for name in base.datasets if name in base.with_results]
+    order = [*sorted(found.average_ranks, key=found.average_ranks.__getitem__), *unranked]
+    last = {method: points[-1] for method in order if (points := results.points_of(method))}
     lines = []
-    for method, rank in sorted(found.average_ranks.items(), key=lambda each: each[1]):
+    for method in order:
         cells = []
         for dataset in datasets:
             rivals = {m: c for m in last if (c := results.cell(dataset, m, last[m], metric))}
             own = rivals.get(method)
             bold = own is not None and is_among_best(own, list(rivals.values()), better)
             cells.append(NOTHING if own is None else format_mean(own.mean, None, 4, bold))
-        lines.append((method, f"{rank:.2f}", *cells))
+        rank = found.average_ranks.get(method)
+        lines.append((method, NOTHING if rank is None else f"{rank:.2f}", *cells))
     notes = []
     if found.significance is not None:
         tested = found.significance
@@ -387,6 +457,9 @@ def _ranked(results: Results, metric: str) -> Sheet | None:
         )
     ranked = list(dict.fromkeys(dataset for dataset, _ in found.ranked))
     notes.append(f"Ranked over {', '.join(ranked)}.")
+    if unranked:
+        what = "a data set or a point of the sweep" if base.swept else "a data set"
+        notes.append(f"Not ranked, since {what} is missing: {', '.join(unranked)}.")
     if results.swept:
         notes.append("Ranks are over all points of the sweep, means are at the last point.")
     notes += note_tuning(results, results.methods)

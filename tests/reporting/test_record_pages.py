@@ -1,0 +1,116 @@
+"""The pages that are made of the record: contributed rows leave the papers' boards as they are, and counts add up."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mlcdr.reproduce import judging, published, recipes, record, reproduction
+from tests.reporting.results_folders import as_printed
+from tests.reporting.test_reproduction import TABLE3, run_of
+from tests.test_docs import imported
+
+pytestmark = pytest.mark.usefixtures("configs_read_once")
+
+SIZES = ("20%", "40%", "60%", "80%", "100%")
+EVERY = "Ranked over bibtex, corel5k, emotions, enron, genbase, medical, scene, yeast."
+
+
+@pytest.fixture
+def pages(tmp_path, monkeypatch):
+    """docs/record_pages.py, of a record in the test's folder."""
+    module = imported("record_pages")
+    monkeypatch.setattr(module, "_entries", lambda: tuple(record.read(tmp_path / "record")))
+    monkeypatch.setattr(module, "_status", lambda: reproduction.status(module._entries()))
+    record.store(run_of(tmp_path, TABLE3, as_printed(TABLE3)), "c0ffee", tmp_path / "record")
+    return module
+
+
+def contribute(tmp_path, datasets, methods, mean=0.9):
+    """Store a run with the splits of Table 3 as `others/mine`."""
+    values = {
+        (dataset, method, size, "hamming_loss"): (mean, 0.001, 100)
+        for dataset in datasets
+        for method in methods
+        for size in SIZES
+    }
+    run = run_of(tmp_path, TABLE3, values, name="mine", methods=methods, datasets=list(datasets), tables=[], figures=[])
+    record.store(run, "c0ffee", tmp_path / "record")
+
+
+def board_of(page):
+    """Method → its average rank and its means, in order; and the notes of the only board."""
+    rows = re.findall(r'<tr><th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', page)
+    cells = {method: re.findall(r"<td>(.*?)</td>", row) for method, row in rows}
+    assert len(cells) == len(rows)
+    return cells, re.findall(r"<li>(.*?)</li>", page)
+
+
+@pytest.mark.parametrize(("dataset", "n_means"), [("yeast", 1), ("birds", 0)])
+def test_a_contributed_method_without_all_data_sets_changes_no_rank(pages, tmp_path, dataset, n_means):
+    before, notes = board_of(pages.leaderboard())
+    assert EVERY in notes[1]
+    contribute(tmp_path, [dataset], {"Mine": {"label_space": "plst", "learner": "ridge"}})
+    page = pages.leaderboard()
+    after, now = board_of(page)
+    assert list(after) == [*before, "Mine"]
+    assert {method: after[method] for method in before} == before
+    assert (after["Mine"][0], sum(cell != "–" for cell in after["Mine"][1:])) == ("–", n_means)
+    assert now[:2] == notes[:2]
+    assert now[2] == "Not ranked, since a data set or a point of the sweep is missing: Mine."
+    assert "Configs: `configs/chen_lin_2012/table3.yaml`, `results/record/others/mine/experiment.yaml`." in page
+
+
+def test_a_contributed_method_with_all_data_sets_is_ranked(pages, tmp_path):
+    datasets = [spec.name for spec in recipes.recipes()[TABLE3].experiment.datasets]
+    contribute(tmp_path, [*datasets, "birds"], {"Mine": {"label_space": "plst", "learner": "ridge"}}, mean=0.0)
+    cells, notes = board_of(pages.leaderboard())
+    assert next(iter(cells)) == "Mine"
+    assert cells["Mine"][0] == "1.00"
+    assert len(cells["Mine"]) == 1 + len(datasets), "birds is no data set of the paper's"
+    assert EVERY in notes[1]
+    assert not any(note.startswith("Not ranked") for note in notes)
+
+
+def test_a_contributed_method_is_told_apart_from_the_papers_of_that_name(pages, tmp_path):
+    before, _ = board_of(pages.leaderboard())
+    contribute(tmp_path, ["yeast"], {"PLST": {"label_space": "plst", "learner": "ridge"}})
+    assert list(board_of(pages.leaderboard())[0]) == [*before, "PLST (mine)"]
+    methods = recipes.recipes()[TABLE3].experiment.resolved()["methods"]
+    contribute(tmp_path, ["birds"], {"PLST": methods["PLST"], "Mine": {"label_space": "plst", "learner": "ridge"}})
+    assert list(board_of(pages.leaderboard())[0]) == [*before, "Mine"]
+
+
+def test_the_counts_of_the_gallery_add_up():
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in imported("record_pages").gallery().split("\n")
+    ]
+    counts = [tuple(map(int, row[2:8])) for row in rows if len(row) == 9 and row[3].isdigit()]
+    assert len(counts) > 30
+    assert any(undecided for *_, undecided, _ in counts)
+    for printed, compared, agree, differ, undecided, not_judged in counts:
+        assert compared == agree + differ + undecided
+        assert printed >= compared + not_judged
+
+
+def test_times_are_not_compared(pages, tmp_path):
+    table = "sun_2017_thesis/table8_2"
+    called = judging.rules_for(table).metrics
+    cells = {
+        (cell.dataset, cell.method, called.get(cell.metric, cell.metric)): (float(cell.mean), 0.1, 10)
+        for cell in published.load(table)
+        if cell.mean
+    }
+    record.store(run_of(tmp_path, table, cells), "c0ffee", tmp_path / "record")
+    (row,) = [line for line in pages.gallery().split("\n") if "#table-82) |" in line]
+    printed, *judged, not_judged = (int(cell) for cell in row.strip("|").split("|")[2:8])
+    assert judged == [0, 0, 0, 0]
+    assert 0 < not_judged <= printed
+
+
+def test_a_finding_on_tables_of_several_papers_names_the_paper_of_each(pages):
+    page = pages.papers()
+    assert "Chen & Lin 2012, Table 2: not in the record yet" in page
+    assert "Sun 2017 (thesis), Table 2.1: " in page
+    assert "`: Table 3: 80 of 80 cells agree" in page, "a finding on one paper does not repeat its name"
