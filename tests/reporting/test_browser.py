@@ -211,7 +211,7 @@ def test_a_link_opens_what_is_folded_away(browser, pages):
     page, _ = opened(browser, pages["many"], viewport=DESK)
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = false")
     page.locator("nav a", has_text="set4").click()
-    assert page.locator("#dataset-4 > details").get_attribute("open") is not None
+    page.locator("#dataset-4 > details[open]").wait_for(state="attached")  # the click's event comes later
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement !== document.body")
     page.context.close()
