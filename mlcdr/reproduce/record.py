@@ -30,6 +30,7 @@ from mlcdr.config.loading import experiment_yaml
 from mlcdr.config.shipped import record_folder
 from mlcdr.csv_files import format_csv, read_csv
 from mlcdr.data.files import checkout_folder
+from mlcdr.data.sources import find as find_data_set
 from mlcdr.errors import ResultsError, UserError, list_known, suggest_name
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
@@ -242,8 +243,8 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     Raises
     ------
     ResultsError
-        When the folder cannot be read, its last run did not come to its end, methods have other code now, or the
-        record has another experiment of this name, and it is of no paper's config.
+        When the folder cannot be read, its last run did not come to its end, methods have other code now, a data
+        set has not the size of the catalogue's, or another experiment of this name, of no paper's config, is stored.
     """
     results, manifest = open_results(source), read_manifest(source)
     trials = results.manifest.trials
@@ -259,6 +260,15 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
         raise ResultsError(
             f"{source}: computed by code other than that of the commit: {', '.join(others)}; run it again"
         )
+    for dataset, facts in results.manifest.datasets.items():
+        known = entry.statistics if (entry := find_data_set(dataset)) else {}
+        for what in ("instances", "labels"):
+            sizes = facts.get(f"n_{what}"), known.get(f"n_{what}")
+            if None not in sizes and sizes[0] != sizes[1]:
+                raise ResultsError(
+                    f"{source}: its {dataset} has {sizes[0]} {what}, that of the catalogue {sizes[1]}; "
+                    f"rename the data set and run it again"
+                )
     recipe, variant = recipes.by_experiment_name().get(experiment.name, (None, ""))
     name = f"{recipe.of}{f'_{variant}' if variant else ''}" if recipe else f"{OTHERS}/{experiment.name}"
     tables = [table for table in recipes.tables_of(recipe, experiment) if table] if recipe else []

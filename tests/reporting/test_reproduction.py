@@ -227,6 +227,19 @@ def test_another_experiment_of_the_same_name_is_not_replaced(tmp_path):
     assert ",0.18," in summary.read_text()
 
 
+def test_other_data_under_a_name_of_the_catalogue_are_refused(tmp_path):
+    mine = {("yeast", "PLST", "20%", "hamming_loss"): (0.19, 0.001, 100)}
+    run = run_of(tmp_path, TABLE3, mine, name="mine", datasets=["yeast"])
+    manifest = json.loads((run / "manifest.json").read_text())
+    for rows in (2417, 300):
+        manifest["datasets"] = {"yeast": {"n_instances": rows, "n_labels": 14}}
+        (run / "manifest.json").write_text(json.dumps(manifest))
+        if rows == 2417:
+            record.store(run, "c0ffee", tmp_path / "record")
+    with pytest.raises(ResultsError, match="its yeast has 300 instances, that of the catalogue 2417; rename"):
+        record.store(run, "c0ffee", tmp_path / "record")
+
+
 def test_a_method_in_the_current_folder_is_found_and_printed(tmp_path):
     """In a process of its own, since tests may have other folders from which modules are imported."""
     (tmp_path / "my_reducer.py").write_text(
