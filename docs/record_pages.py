@@ -79,20 +79,27 @@ def gallery() -> str:
         "[leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
         "`mlcdr datasets fetch --all --folds`.\n",
         *_commits(_entries()),
-        "A compared cell agrees, differs or is undecided (no standard error). A cell that is not reproducible has a "
-        "result, which is not judged; all times are such cells, since they depend on the machine. The other printed "
-        "cells have no result.\n",
-        "| paper | table | printed cells | compared | agree | differ | undecided | not reproducible | CPU time |",
-        f"| --- | --- |{' ---: |' * 7}",
+        "Numbers of cells: a compared cell agrees, differs or is undecided (no standard error). A cell that is not "
+        "reproducible has a result, which is not judged; all times are such cells, since they depend on the machine. "
+        "The other printed cells have no result.\n",
     ]
     for paper, title in PAPERS.items():
-        for table in [name for name in published.every_name() if name.startswith(f"{paper}/") and _is_shown(name)]:
+        shown = [name for name in published.every_name() if name.startswith(f"{paper}/") and _is_shown(name)]
+        if not shown:  # no table of Xu et al. is available
+            continue
+        parts += [
+            f"## {title.partition(',')[0]}\n",
+            "| table | printed | compared | agree | differ | undecided | not judged | CPU time |",
+            f"| --- |{' ---: |' * 7}",
+        ]
+        for table in shown:
             link = f"[{_named(table)}](gallery/{paper}.md#{_anchor(table)})"
             found = [each for each in status.found if each.table == table]
             rows = [_counts(each) for each in found] or [("", f"{len(published.cells_of(table))} | not yet | | | | | ")]
             for variant, counts in rows:
-                parts.append(f"| {title.partition(',')[0]} | {link}{f' {variant}' if variant else ''} | {counts} |")
-    parts += ["", f"{status.multiplicity()}\n" if status.found else ""]
+                parts.append(f"| {link}{f' {variant}' if variant else ''} | {counts} |")
+        parts.append("")
+    parts += ["## How many cells would differ by chance\n", f"{status.multiplicity()}\n" if status.found else ""]
     parts += ["## Figures\n", "| what | command |", "| --- | --- |"]
     for each in recipes.recipes().values():
         if not each.table and each.name.partition("/")[2].startswith("figure"):

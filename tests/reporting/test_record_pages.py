@@ -88,7 +88,7 @@ def test_the_counts_of_the_gallery_add_up():
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in imported("record_pages").gallery().split("\n")
     ]
-    counts = [tuple(map(int, row[2:8])) for row in rows if len(row) == 9 and row[3].isdigit()]
+    counts = [tuple(map(int, row[1:7])) for row in rows if len(row) == 8 and row[2].isdigit()]
     assert len(counts) > 30
     assert any(undecided for *_, undecided, _ in counts)
     for printed, compared, agree, differ, undecided, not_judged in counts:
@@ -106,7 +106,7 @@ def test_times_are_not_compared(pages, tmp_path):
     }
     record.store(run_of(tmp_path, table, cells), "c0ffee", tmp_path / "record")
     (row,) = [line for line in pages.gallery().split("\n") if "#table-82) |" in line]
-    printed, *judged, not_judged = (int(cell) for cell in row.strip("|").split("|")[2:8])
+    printed, *judged, not_judged = (int(cell) for cell in row.strip("|").split("|")[1:7])
     assert judged == [0, 0, 0, 0]
     assert 0 < not_judged <= printed
 
