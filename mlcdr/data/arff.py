@@ -42,7 +42,7 @@ _INDEX = re.compile(r"[0-9]{1,9}")
 # ASCII without quotes and underscores: of it, `float` accepts what ARFF allows, and also `nan`, `inf`, `infinity`.
 _ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
 
-# 64 KB of text is about 10,000 numbers: enough for fast array operations, and little beside a parsed matrix.
+# 64 KB of text is about 10,000 numbers: enough for fast array operations, and little compared with a parsed matrix.
 BLOCK_BYTES = 1 << 16
 
 
