@@ -202,7 +202,8 @@ def test_words_are_no_part_of_a_version() -> None:
         described = described.replace(line, f'{line}\n{indent}"""Text\n\n    of lines; = 3.\n{indent}"""')
     assert described.count("of lines") == 4
     assert code_of_text(described) == code_of_text(CODE) == CODE.encode()
-    for joined in ("def f(x):\n    '×'; return x", "x = '×#'\n'a'.join('#b')", "f(\n    'a'\n    'b'\n)"):
+    in_a_string = "x = '''a \n\nb'''"
+    for joined in (in_a_string, "def f(x):\n    '×'; return x", "x = '×#'\n'a'.join('#b')", "f(\n    'a'\n    'b'\n)"):
         assert code_of_text(joined) == joined.encode()
 
 

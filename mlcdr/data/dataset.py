@@ -66,7 +66,7 @@ class Dataset:
         Features after encoding. CSR (sorted int32 indices, no explicit zeros) for sparse data, such as sparse ARFF,
         svmlight or a sparse matrix. Strings are texts, from which a method's vectorizer makes features.
     Y : ndarray (uint8) or csr_array (int8) of shape (n, K)
-        Label sets, in the file's order of columns (tags: sorted). CSR exactly if X is, but always dense from tags.
+        Label sets, in the file's order of columns (tags: sorted). CSR exactly if X is.
     feature_names : tuple of str
         Names of X's columns; a one-hot column is "location=3".
     label_names : tuple of str
@@ -397,6 +397,8 @@ def _of_tables(
     tags, texts = (framed.tags, framed.texts) if framed is not None else (None, None)
     encoded = encode(tables, columns, missing, texts)
     names, Y = tags or (tuple(attributes[column].name for column in columns), encoded.Y)
+    if sparse.issparse(encoded.X) and not sparse.issparse(Y):  # from tags
+        Y = sparse.csr_array(Y, dtype=np.int8)
     n_features = len(attributes) - len(columns) + (texts is not None)
     n_nominal = sum(attributes[at].codes is not None for at in set(range(len(attributes))) - set(columns))
     facts = state_facts(encoded.feature_names, names, n_features, n_nominal)

@@ -262,9 +262,10 @@ def read_columns(
         frame = _read_arrow(form, path)
     _check_names(Line(path, 0), list(frame.columns))
     check_there(path, list(frame.columns), names)
-    return as_table(
-        frame[list(names)], path, {"labels": [], "categories": words, **({"text": names[0]} if text else {})}, find
-    )
+    frame = frame[list(names)]
+    # numbers stay numbers: "1" and "1.0" of the training rows' words are the same number
+    words = [name for name in words if not pd.api.types.is_numeric_dtype(frame[name])]
+    return as_table(frame, path, {"labels": [], "categories": words, **({"text": names[0]} if text else {})}, find)
 
 
 def _no_line(path: Path, row: int) -> Line:
@@ -348,15 +349,20 @@ def as_table(
     attributes, coded, numbers = [], {}, []
     for j, name in enumerate(frame.columns):
         column, codes = _Column(name, frame.iloc[:, j], find), None
-        if column.values.dtype.kind not in "biuf":  # also of pandas' nullable numbers
+        kind = column.values.dtype.kind  # also of pandas' nullable numbers
+        if name in categories and kind in "iuf":
+            column = column._replace(values=_as_words(column.values))
+            coded[j], codes = column.codes(True)
+        elif kind not in "biuf":
             coded[j], codes = column.codes(name in categories)
         else:
             numbers.append(column)
         attributes.append(Attribute(name, codes, False, head.number))
     if coded:
         frame = pd.concat({j: coded.get(j, frame.iloc[:, j]) for j in range(len(attributes))}, axis=1)
-    if attributes and all(isinstance(kind, pd.SparseDtype) for kind in frame.dtypes):
-        values: Any = sparse.csr_array(frame.sparse.to_coo(), dtype=np.float64)
+    features = [kind for j, kind in enumerate(frame.dtypes) if j not in columns]
+    if features and all(isinstance(kind, pd.SparseDtype) for kind in features):
+        values: Any = sparse.csr_array(frame.astype(pd.SparseDtype(np.float64, 0.0)).sparse.to_coo())
     else:
         values = frame.to_numpy(np.float64, na_value=np.nan)
         if numbers and max(values.max(), -values.min()) < _LARGEST:  # no NaN, no large number
@@ -383,6 +389,12 @@ def _read_texts(
         find(row).fail(f"row {row + 1}: column {quote(name)} {message}")
 
     return as_texts(frame[name].astype(object), fail_at)
+
+
+def _as_words(numbers: pd.Series) -> pd.Series:
+    """The numbers of a column as words, 2.0 like 2; missing ones stay missing."""
+    values = pd.Series(np.asarray(numbers, dtype=object), index=numbers.index)
+    return values.map(lambda value: str(value).removesuffix(".0"), na_action="ignore")
 
 
 class _Column(NamedTuple):

@@ -17,7 +17,7 @@ from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.config.imports import Imports
 from mlcdr.config.loading import experiment_from
-from mlcdr.data import frames, packed, texts
+from mlcdr.data import frames, held, packed, texts
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.methods.registry import judging_imports
@@ -224,6 +224,38 @@ def test_columns_of_a_frame_that_are_only_numbered_get_names() -> None:
     dataset = Dataset.of(pd.DataFrame([[1.0, 2.0], [3.0, 5.0]]), pd.DataFrame(np.eye(2)))
     assert dataset.feature_names == ("feature1", "feature2")
     assert dataset.label_names == ("label1", "label2")
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan])
+@pytest.mark.parametrize("labels", ["dense", "sparse", "tags"])
+def test_sparse_columns_of_a_frame_stay_sparse(labels: str, fill: float) -> None:
+    """Stored and loaded again, as for a worker process."""
+    X = pd.DataFrame.sparse.from_spmatrix(SPARSE, columns=list("abcd")).astype(pd.SparseDtype(float, fill))
+    if labels == "tags":
+        frame = X.assign(tags=[" ".join(f"t{k}" for k in np.flatnonzero(row)) for row in Y])
+        made = Dataset.of(frame, labels="tags", separator=" ")
+    else:
+        kind = float if labels == "dense" else pd.SparseDtype(float, fill)
+        made = Dataset.of(X, pd.DataFrame(Y, columns=["p", "q", "r"]).astype(kind))
+    assert (made.X != SPARSE).nnz == 0
+    np.testing.assert_array_equal(made.Y.toarray(), Y)
+    with held.holding([made]), held.shared():
+        held._held.clear()  # another process has none
+        again = load_dataset("mine", memory=made.checksum)
+        assert (again.X != SPARSE).nnz == (again.Y != made.Y).nnz == 0
+
+
+@pytest.mark.parametrize("kind", ["int", "Int64", "float32", "Sparse[int]"])
+def test_categories_are_words_in_a_column_of_numbers(kind: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"size": [3, 10, 3, 2], "weight": [0.5, 1.0, 2.0, 0.0], "label": [0, 1, 1, 0]})
+    frame = frame.astype({"size": kind})
+    made = [Dataset.of(frame, labels=["label"], categories=["size"])]
+    if "Sparse" not in kind:
+        frame.to_parquet(tmp_path / "a.parquet")
+        made.append(load_dataset(tmp_path / "a.parquet", labels=["label"], categories=["size"]))
+    for found in made:
+        assert found.feature_names == ("size=10", "size=2", "size=3", "weight")
+        assert found.X[:, :3].tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
 def test_texts_in_memory() -> None:
