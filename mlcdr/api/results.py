@@ -443,6 +443,7 @@ def compare(
     metric: str | None = None,
     rope: float | None = None,
     published: str | None = None,
+    record: str | Sequence[str] = (),
     baseline: Results | str | os.PathLike[str] | None = None,
     margin: float = 0.01,
     time_margin: float = 1.5,
@@ -459,6 +460,8 @@ def compare(
         Add the Bayesian signed-rank test; differences up to this count as none, in units of the metric.
     published : str, optional
         Compare with this table (`chen_lin_2012/table3`), cell by cell.
+    record : str or sequence of str, optional
+        Compare also with the record's methods of these tables (`chen_lin_2012/table3`), on your data sets.
     baseline : Results or path, optional
         Compare with this earlier run of the same experiment, split by split.
     margin, time_margin : float
@@ -473,16 +476,21 @@ def compare(
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
     if published is not None:
-        if metric is not None or rope is not None or baseline is not None:
-            raise ResultsError("published: cannot be combined with metric, rope or baseline")
+        if metric is not None or rope is not None or baseline is not None or record:
+            raise ResultsError("published: cannot be combined with metric, rope, record or baseline")
         from mlcdr.reproduce import reproduction
 
         return Several(reproduction.compare_protocols(found, published))
     if baseline is not None:
-        if len(found) != 1 or rope is not None:
-            raise ResultsError("baseline: give exactly one other run, and no rope")
+        if len(found) != 1 or rope is not None or record:
+            raise ResultsError("baseline: give exactly one other run, no rope and no record")
         old = baseline if isinstance(baseline, Results) else open_results(baseline)
         return baselines.compare(old.found, found[0], metric, margin, time_margin)
+    if record:
+        from mlcdr.reproduce.record import find_rows
+
+        tables = [record] if isinstance(record, str) else record
+        found += find_rows(tables, {key[0] for each in found for key in each.cells})
     joined = joining.join(found)
     if metric is not None:
         return comparison.compare(joined, metric, rope)

@@ -216,14 +216,17 @@ def _print_plan(planned: list[Planned]) -> None:
     """Print a row for each run: the CPU time it took, and what is left out and why."""
     from mlcdr.results.record import duration
 
-    known = [each.seconds for each in planned if each.seconds == each.seconds]
+    possible = [each.seconds for each in planned if each.possible]
+    known = [seconds for seconds in possible if seconds == seconds]
     rows: list[tuple[str, ...]] = [("run", "CPU time", "left out")]
     for each in planned:
         about = "about " if each.estimated else ""
         time = f"{about}{duration(each.seconds)}" if each.seconds == each.seconds else "?"
         rows.append((each.name, time, "; ".join(each.lacks)))
     print_columns(rows)
+    cannot = len(planned) - len(possible)
     print_notice(
-        f"{len(planned)} runs, {duration(sum(known))} of CPU time, of earlier runs or estimated from small ones"
-        f"{f'; {len(planned) - len(known)} are not known (?)' if len(known) < len(planned) else ''}"
+        f"{len(possible)} runs, {duration(sum(known))} of CPU time, of earlier runs or estimated from small ones"
+        f"{f'; {len(possible) - len(known)} are not known (?)' if len(known) < len(possible) else ''}"
+        f"{f'; {cannot} more cannot run here' if cannot else ''}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,10 +13,6 @@ from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, Folders, argument, choice, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_notice, print_published, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
-
-if TYPE_CHECKING:
-    from mlcdr.results.results import Results
-
 
 def table(
     folder: Folder,
@@ -155,11 +151,12 @@ def _compare_methods(
 ) -> None:
     """Print how the methods of some folders, and of the record, compare with each other."""
     from mlcdr.comparison import comparison
+    from mlcdr.reproduce.record import find_rows
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 
     opened = [open_results(folder) for folder in folders]
-    found = joining.join([*opened, *_stored_rows(record, opened)])
+    found = joining.join([*opened, *find_rows(record, {key[0] for each in opened for key in each.cells})])
     compared = [comparison.compare(found, metric, rope)] if metric else comparison.compare_all(found, rope)
     for each in compared:
         print_table(each)
@@ -174,27 +171,6 @@ def _compare_methods(
         untested = [each.metric for each in compared if each.significance is None]
         if untested:
             print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
-
-
-def _stored_rows(tables: Sequence[str], mine: Sequence[Results]) -> list[Results]:
-    """The record's results of some tables, on the data sets of one's own."""
-    if not tables:
-        return []
-    from mlcdr.errors import ResultsError
-    from mlcdr.reproduce import record
-
-    datasets = {key[0] for each in mine for key in each.cells}
-    rows = []
-    for table in tables:
-        stored = record.find(table)
-        common = [record.restrict(each, datasets) for each in stored if datasets & set(each.datasets)]
-        if not common:
-            has = ", ".join(name for each in stored for name in each.datasets)
-            raise ResultsError(
-                f"--record {table}: has no data set of yours ({', '.join(sorted(datasets))}), only {has}"
-            )
-        rows += common
-    return rows
 
 
 def _compare_with_study(folders: list[Path], name: str, metric: str | None, agreement: bool, out: Path | None) -> None:

@@ -218,20 +218,43 @@ def _place(cell: published.PublishedCell) -> tuple[str, ...]:
 
 
 def find(table: str, folder: Path | None = None) -> list[Results]:
-    """The stored results of `PAPER/TABLE`, with those of its large data sets; or of `others/NAME`.
+    """The stored results of `PAPER/TABLE` or `PAPER/CONFIG`, with those of its large data sets; or of `others/NAME`.
 
     Raises
     ------
     ResultsError
-        When the record has none of that name.
+        When the record has none of that name, or it is a table of data sets.
     """
-    entries = {each.name: each for each in read(folder) if not each.counts_data}
-    table = published.full_name(table, list(entries))
-    wanted = [name for name in (table, f"{table}_{recipes.LARGE}") if name in entries]
-    if not wanted:
-        known = f"({list_known(entries, '`mlcdr reproduction-status`')})" if entries else "(it is empty)"
-        raise ResultsError(f"the record has no results of {table!r}{suggest_name(table, entries)} {known}")
-    return [entries[name].results for name in wanted]
+    entries = read(folder)
+    names = dict.fromkeys(name for each in entries for name in (each.name, *each.rows))
+    table = published.full_name(table, list(names))
+    found = [each for each in entries if each.name in (table, f"{table}_{recipes.LARGE}")]
+    found = found or [each for each in entries if table in each.rows and not each.variant]
+    if any(each.counts_data for each in found):
+        raise ResultsError(f"{table} is a table of data sets, which has no methods to compare with")
+    if not found:
+        known = f"({list_known(names, '`mlcdr reproduction-status`')})" if names else "(it is empty)"
+        raise ResultsError(f"the record has no results of {table!r}{suggest_name(table, names)} {known}")
+    return [each.results for each in found]
+
+
+def find_rows(tables: Iterable[str], datasets: Iterable[str], folder: Path | None = None) -> list[Results]:
+    """The stored results of some tables (as in `find`) on some data sets.
+
+    Raises
+    ------
+    ResultsError
+        When the record lacks one of the tables, or has none of the data sets for it.
+    """
+    datasets, rows = set(datasets), []
+    for table in tables:
+        stored = find(table, folder)
+        common = [restrict(each, datasets) for each in stored if datasets & set(each.datasets)]
+        if not common:
+            has = ", ".join(name for each in stored for name in each.datasets)
+            raise ResultsError(f"record {table}: has no data set of yours ({', '.join(sorted(datasets))}), only {has}")
+        rows += common
+    return rows
 
 
 # -------------------------------------------------------------------- writing

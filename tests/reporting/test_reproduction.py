@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import mlcdr as api
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.experiment.keys import codes
 from mlcdr.reproduce import making, published, recipes, record, reproduction
@@ -303,7 +304,20 @@ def test_own_methods_are_compared_with_stored_rows_on_the_same_data(tmp_path, ml
     other = {("made", *key[1:]): value for key, value in mine.items()}
     run_of(tmp_path, TABLE3, other, name="other", methods=methods, datasets=["made"])
     apart = mlcdr("compare", tmp_path / "other", "--record", TABLE3)
-    assert (apart.code, f"--record {TABLE3}: has no data set of yours (made), only" in apart.err) == (2, True)
+    assert (apart.code, f"record {TABLE3}: has no data set of yours (made), only" in apart.err) == (2, True)
+    from_python = api.compare(tmp_path / "mine", record=TABLE3, metric="hamming_loss")
+    assert from_python.terminal().split() == shown.out.split()
+    with pytest.raises(ResultsError, match="published: cannot be combined with .* record"):
+        api.compare(tmp_path / "mine", record=TABLE3, published=TABLE3)
+
+
+def test_stored_rows_are_found_by_the_name_of_a_printed_table_that_another_config_fills():
+    assert [each.name for each in record.find("sun_2017_thesis/table4_3")] == [
+        "sun_2017_thesis_table4_2",
+        "sun_2017_thesis_table4_2_large",
+    ]
+    with pytest.raises(ResultsError, match="is a table of data sets, which has no methods"):
+        record.find("chen_lin_2012/table2")
 
 
 def test_how_many_cells_lie_beyond_so_many_standard_errors():
