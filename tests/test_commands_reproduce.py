@@ -234,6 +234,8 @@ def test_data_sets_that_are_not_there_take_one_line(only_embedded: Path, mlcdr: 
     )
     assert line.endswith("`mlcdr datasets fetch enron medical emotions scene bibtex corel5k` downloads them")
     assert not Path("results").exists()
+    one = mlcdr("reproduce", TABLE3)
+    assert one.err.strip().endswith("; or leave them out: --set 'datasets=[yeast]'")
     by_hand = next(entry.name for entry in sources.entries() if not entry.fetchable)
     assert sources.how_to_get(["scene", by_hand]) == (
         f"`mlcdr datasets fetch scene` downloads it; `mlcdr datasets info {by_hand}` says how to get {by_hand}"
@@ -311,6 +313,7 @@ for words in (["reproduce"], ["record", "--plan"]):
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert re.findall(r"^exit (.*)$", done.stdout, re.M) == ["0", "0"], done.stderr
     assert "error" not in done.stderr
+    assert re.search(r"^2 runs, .*; 1 more cannot run here$", done.stderr, re.M)
     for name, needed in trees.items():
         row, planned = [each for each in done.stdout.splitlines() if each.split()[:1] == [name]]
         assert ("not installed" in planned) == needed, planned

@@ -14,6 +14,7 @@ from mlcdr.cli.arguments import DataOptions, Folder, Folders, argument, choice, 
 from mlcdr.cli.printing import join_file_names, print_notice, print_published, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
 
+
 def table(
     folder: Folder,
     metric: Annotated[str | None, option("METRIC", "Print a table of this metric, and write none.")] = None,

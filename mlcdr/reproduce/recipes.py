@@ -229,7 +229,7 @@ def missing(experiments: Sequence[Experiment]) -> list[str]:
 
 
 def require_data(experiments: Sequence[Experiment], target: str) -> None:
-    """Refuse to begin without the data sets, in one line with the way to get them.
+    """Refuse to begin without the data sets, in one line with the ways to get them or to do without.
 
     Raises
     ------
@@ -242,7 +242,11 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         needs = [f"{', '.join(names)}, not found in the folders {looked}"] if names else []
         needs += [f"the folds of {', '.join(of_folds)}"] if of_folds else []
         get = how_to_get(list(dict.fromkeys([*names, *of_folds])), bool(of_folds))
-        raise DataError(f"{target} needs {', and '.join(needs)}; {get}")
+        lacking = {*names, *of_folds}
+        common = [spec.name for spec in experiments[0].datasets if spec.name not in lacking]
+        common = [name for name in common if all(name in [spec.name for spec in e.datasets] for e in experiments)]
+        without = f"; or leave them out: --set 'datasets=[{', '.join(common)}]'" if common else ""
+        raise DataError(f"{target} needs {', and '.join(needs)}; {get}{without}")
 
 
 def missing_folds(experiments: Sequence[Experiment]) -> list[str]:

@@ -307,7 +307,7 @@ def test_own_methods_are_compared_with_stored_rows_on_the_same_data(tmp_path, ml
     assert (apart.code, f"record {TABLE3}: has no data set of yours (made), only" in apart.err) == (2, True)
     from_python = api.compare(tmp_path / "mine", record=TABLE3, metric="hamming_loss")
     assert from_python.terminal().split() == shown.out.split()
-    with pytest.raises(ResultsError, match="published: cannot be combined with .* record"):
+    with pytest.raises(ResultsError, match=r"published: cannot be combined with .* record"):
         api.compare(tmp_path / "mine", record=TABLE3, published=TABLE3)
 
 
