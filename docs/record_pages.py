@@ -121,7 +121,7 @@ def _is_shown(table: str) -> bool:
 
 
 def _commits(entries: Iterable[Entry]) -> Iterator[str]:
-    commits = dict.fromkeys(str(each.manifest.get("commit", ""))[:12] for each in entries)
+    commits = dict.fromkeys(each.manifest.commit[:12] for each in entries)
     small = all(each.is_small or each.counts_data for each in entries)
     if commits:
         several = "Only the small variants (`make record-small`) are stored so far. " if small else ""
@@ -206,10 +206,10 @@ def _reading(each: Reproduction) -> Iterator[str]:
     yield f"### {_READINGS.get(each.variant, each.variant.replace('_', ' ').capitalize())}\n"
     for entry in each.entries:
         if not entry.counts_data:
-            reduced = "" if entry.name == entry.manifest["config"] else " --small"
-            command = f"{entry.manifest['config']}{reduced}"
-            machine = (entry.manifest.get("computed_by") or [{}])[-1].get("machine", {})
-            where = f", {machine.get('cores')} cores ({machine.get('processor')})" if machine else ""
+            reduced = "" if entry.name == entry.manifest.config else " --small"
+            command = f"{entry.manifest.config}{reduced}"
+            machine = entry.manifest.computed_by[-1].machine
+            where = f", {machine.cores} cores ({machine.processor})" if machine.processor else ""
             yield f"- `mlcdr reproduce {command}`, {entry.date}{where}. {_described_entry(entry)}"
     yield f"- CPU time {each.cpu_time}. {escape_markdown(each.comparison.summary())}."
     yield from (f"- {escape_markdown(note)}" for note in each.notes())
@@ -368,7 +368,7 @@ def _is_contributed(entry: Entry) -> bool:
 def _config(entry: Entry) -> str:
     """The file that has a run's experiment."""
     stored = f"results/record/{entry.name}/experiment.yaml"
-    return f"`{stored}`" if _is_contributed(entry) else f"`configs/{entry.manifest['config']}.yaml`"
+    return f"`{stored}`" if _is_contributed(entry) else f"`configs/{entry.manifest.config}.yaml`"
 
 
 def _board(splits: dict[str, object], entries: Sequence[Entry]) -> Iterator[str]:

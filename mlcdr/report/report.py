@@ -38,7 +38,7 @@ from mlcdr.report import svg
 from mlcdr.reproduce import published, reproduction
 from mlcdr.results.failures import Place, gather_failures, list_places
 from mlcdr.results.labels import LabelScores, read_label_scores
-from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
+from mlcdr.results.manifest import Manifest, read_manifest
 from mlcdr.results.metric_facts import explain_missing, list_notes
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.results.scores import LARGEST, NoResults, Point, Setting, is_among_best, summarise
@@ -92,7 +92,7 @@ def render(folder: Path) -> str:
     experiment = found.experiment if found else read_experiment(folder)
     manifest, whole_manifest = Manifest(), ""
     try:
-        manifest = open_manifest(folder)
+        manifest = Manifest.read(folder)
         whole_manifest = json.dumps(read_manifest(folder), indent=2, ensure_ascii=False)
     except ResultsError as error:
         problems.append(str(error))

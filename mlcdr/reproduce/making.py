@@ -18,7 +18,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
 from mlcdr.reproduce import published, recipes, record
 from mlcdr.reproduce.recipes import SMALL, Recipe, Step
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Manifest
 
 TOO_LONG: Mapping[str, tuple[str, ...]] = {
     "sun_2017_thesis/table4_2_as_stated": ("medical", "enron", "rcv1s1"),  # (4.41) among all features, tuned
@@ -76,7 +76,7 @@ def plan(small: bool, out: Path) -> list[Planned]:
     `out` is the folder of the results folders, which may have the time of an earlier run.
     """
     known = recipes.recipes()
-    took = {each.manifest.get("experiment"): each.cpu_seconds for each in record.read()}
+    took = {each.manifest.experiment: each.manifest.cpu_seconds for each in record.read()}
     found = [
         _planned(step, took, out)
         for recipe in known.values()
@@ -98,7 +98,7 @@ def _is_of_record(recipe: Recipe, small: bool) -> bool:
     return TOO_LONG.get(recipe.name) != ()
 
 
-def _planned(step: Step, took: dict[str | None, float], out: Path) -> Planned:
+def _planned(step: Step, took: dict[str, float], out: Path) -> Planned:
     if lacks := step.recipe.lacks():
         outline = step.recipe.outline
         return Planned(step, outline.name, math.nan, False, False, tuple(lacks), possible=False)
@@ -118,7 +118,7 @@ def _planned(step: Step, took: dict[str | None, float], out: Path) -> Planned:
     return Planned(step, experiment.name, seconds, estimated, timed, tuple(why), bool(left))
 
 
-def _estimate(recipe: Recipe, experiment: Experiment, took: Mapping[str | None, float], out: Path) -> float:
+def _estimate(recipe: Recipe, experiment: Experiment, took: Mapping[str, float], out: Path) -> float:
     """The CPU time that a table may take, estimated from that of its small variant and the sizes of both."""
     whole = recipes.recipes()[recipe.of]
     (small,) = recipes.steps(whole.name, small=True)
@@ -134,13 +134,12 @@ def _size(experiment: Experiment) -> float:
     return times * (math.fsum(sizes) or 1.0)
 
 
-def _took(folder: Path, took: Mapping[str | None, float]) -> float:
+def _took(folder: Path, took: Mapping[str, float]) -> float:
     """The CPU time in a results folder, or else in the record of the same experiment; NaN without either."""
     try:
-        runs = read_manifest(folder).get("computed_by", [])
+        seconds = Manifest.read(folder).cpu_seconds
     except ResultsError:
-        runs = []
-    seconds = math.fsum(run.get("cpu_seconds") or run["seconds"] for run in runs)
+        seconds = 0.0
     return seconds or took.get(folder.name, math.nan)
 
 

@@ -21,9 +21,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Any, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 from scipy import stats
 
 from mlcdr.config.loading import experiment_yaml
@@ -39,7 +39,7 @@ from mlcdr.reproduce import data_sets, published, recipes
 from mlcdr.reproduce.judging import rules_for
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
 from mlcdr.results.imports import read_number
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Manifest, read_manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.whole_files import is_regular_file, write_atomically
 
@@ -50,35 +50,28 @@ _COLUMNS = [
 ]
 _KEPT = ("started", "seed", "code", "trials", "datasets", "computed_by")
 _FILES = ("manifest.json", "comparison.csv")
-_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Times(BaseModel):
-    """The times of a run, in a manifest of the record."""
+class StoredManifest(Manifest):
+    """The manifest in a folder of the record.
 
-    model_config = ConfigDict(strict=True)
-
-    seconds: _Seconds | None = None
-    cpu_seconds: _Seconds | None = None
-
-
-class _Facts(BaseModel):
-    """What the manifest of a table of data sets must have."""
-
-    model_config = ConfigDict(strict=True)
+    Attributes
+    ----------
+    commit : str
+        Of the source code.
+    experiment : str
+        The experiment's name; empty for a table of data sets, which no method computes.
+    config, variant : str
+        The config that comes with mlcdr, and which reading of its table it is; empty for a run of no such config.
+    code : dict
+        Method → the digest of its code.
+    """
 
     commit: str
-
-
-class _FactsOfRun(_Facts):
-    """What the manifest of a run must have."""
-
-    experiment: str
-    config: str
-    variant: str
-    code: dict[str, str]
-    started: str = ""
-    computed_by: list[_Times] = []
+    experiment: str = ""
+    config: str = ""
+    variant: str = ""
+    code: dict[str, str] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,14 +83,14 @@ class Entry:
     name : str
         `PAPER/CONFIG`.
     folder : Path
-    manifest : dict
+    manifest : StoredManifest
     rows : dict
         Published table → its cells that the run has.
     """
 
     name: str
     folder: Path
-    manifest: dict[str, Any]
+    manifest: StoredManifest
     rows: dict[str, tuple[ComparedCell, ...]]
 
     @property
@@ -108,18 +101,12 @@ class Entry:
     @property
     def counts_data(self) -> bool:
         """Whether it is a table of data sets, which no method computes."""
-        return "experiment" not in self.manifest
-
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU time of all runs that computed something; of one that did not measure it, its wall time."""
-        runs = self.manifest.get("computed_by", [])
-        return math.fsum(run.get("cpu_seconds") or run.get("seconds") or 0.0 for run in runs)
+        return not self.manifest.experiment
 
     @property
     def date(self) -> str:
         """The day of the last run."""
-        return str(self.manifest.get("started", ""))[:10]
+        return self.manifest.started[:10]
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -134,15 +121,14 @@ class Entry:
     @property
     def variant(self) -> str:
         """Of the config: `as_stated`, `small`; empty for the table itself and its part of large data sets."""
-        variant = str(self.manifest.get("variant", ""))
-        return "" if variant == recipes.LARGE else variant
+        return "" if self.manifest.variant == recipes.LARGE else self.manifest.variant
 
     def changes(self) -> list[str]:
         """How the experiment differs from its present config."""
-        recipe = recipes.recipes().get(self.manifest.get("config", ""))
+        recipe = recipes.recipes().get(self.manifest.config)
         if recipe is None:
             return [] if self.counts_data or self.name.startswith(f"{OTHERS}/") else ["no config of this name"]
-        return list(recipes.changes(recipes.expected(recipe, self.manifest["variant"]), self.experiment))
+        return list(recipes.changes(recipes.expected(recipe, self.manifest.variant), self.experiment))
 
 
 def read(folder: Path | None = None) -> list[Entry]:
@@ -158,23 +144,13 @@ def read(folder: Path | None = None) -> list[Entry]:
     entries = []
     for path in sorted({file.parent for name in _FILES for file in folder.glob(f"*/*/{name}")}):
         try:
-            rows = _read_comparison(path, tables)
-            entries.append(Entry(path.relative_to(folder).as_posix(), path, _read_facts(path), rows))
+            rows, manifest = _read_comparison(path, tables), StoredManifest.read(path)
+            if is_regular_file(path / "experiment.yaml") and not manifest.experiment:
+                raise ResultsError("manifest.json: experiment: Field required")
+            entries.append(Entry(path.relative_to(folder).as_posix(), path, manifest, rows))
         except ResultsError as error:
             raise ResultsError(f"{path}: damaged: {str(error).removeprefix(f'{path}{os.sep}')}") from error
     return entries
-
-
-def _read_facts(path: Path) -> dict[str, Any]:
-    """The manifest of a folder of the record."""
-    manifest = read_manifest(path)
-    is_run = "experiment" in manifest or is_regular_file(path / "experiment.yaml")
-    try:
-        (_FactsOfRun if is_run else _Facts).model_validate(manifest)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ResultsError(f"manifest.json: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    return manifest
 
 
 def _read_comparison(path: Path, tables: Sequence[str]) -> dict[str, tuple[ComparedCell, ...]]:
@@ -392,7 +368,7 @@ def outdated(entry: Entry) -> list[str]:
         return []
     reasons = [each for each in entry.changes() if not each.startswith("datasets: ")]  # those at hand then
     try:
-        others = _of_other_code(entry.experiment, entry.manifest["code"])
+        others = _of_other_code(entry.experiment, entry.manifest.code)
     except UserError as error:
         return [*reasons, str(error)]
     return [*reasons, *([f"computed by other code: {', '.join(others)}"] if others else [])]

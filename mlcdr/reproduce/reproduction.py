@@ -53,7 +53,7 @@ class Reproduction:
     @property
     def cpu_time(self) -> str:
         """The CPU time of its runs."""
-        seconds = math.fsum(each.cpu_seconds for each in self.entries)
+        seconds = math.fsum(each.manifest.cpu_seconds for each in self.entries)
         return duration(seconds) if seconds else DASH
 
     def notes(self) -> Iterator[str]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from mlcdr.errors import ResultsError
 from mlcdr.whole_files import is_regular_file
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 _DEEPEST = 32  # levels
 _LARGEST = 64 * 2**20  # bytes
+_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
@@ -38,10 +43,14 @@ class Machine(_Part):
 
 
 class RunFacts(_Part):
-    """A run that computed trials: when (`started`, ISO 8601), how long, with how many workers and what versions."""
+    """A run that computed trials: when (`started`, ISO 8601), how long, with how many workers and what versions.
+
+    `seconds` are of wall time, `cpu_seconds` of all its processes.
+    """
 
     started: str = ""
-    seconds: float | None = None
+    seconds: _Seconds | None = None
+    cpu_seconds: _Seconds | None = None
     jobs: int | None = None
     trials: TrialCounts = TrialCounts()
     machine: Machine = Machine()
@@ -84,6 +93,28 @@ class Manifest(_Part):
                 raise ValueError(f"{name}: n_instances: not a number of rows")
         return datasets
 
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The manifest of a folder.
+
+        Raises
+        ------
+        ResultsError
+            When there is none, or it is broken.
+        """
+        content = read_manifest(folder)
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            raise ResultsError(f"{folder / 'manifest.json'}: {key}: {first['msg']}") from None
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of all runs that computed something; of one that did not measure it, its wall time."""
+        return math.fsum(run.cpu_seconds or run.seconds or 0.0 for run in self.computed_by)
+
     def facts(self, dataset: str) -> Mapping[str, Any]:
         """The facts of a data set; none where the manifest does not have it."""
         return self.datasets.get(dataset, {})
@@ -119,20 +150,3 @@ def _depth(content: Any) -> int:
     """How many mappings and lists are nested in one another."""
     parts = content.values() if isinstance(content, dict) else content if isinstance(content, list) else None
     return 0 if parts is None else 1 + max(map(_depth, parts), default=0)
-
-
-def open_manifest(folder: Path) -> Manifest:
-    """The manifest of a results folder.
-
-    Raises
-    ------
-    ResultsError
-        When there is none, or it is broken.
-    """
-    content = read_manifest(folder)
-    try:
-        return Manifest.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise ResultsError(f"{folder / 'manifest.json'}: {key}: {first['msg']}") from None

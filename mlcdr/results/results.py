@@ -23,7 +23,7 @@ from mlcdr.metrics import names
 from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
 from mlcdr.results.failures import Place, describe_error
 from mlcdr.results.imports import import_cells, import_choices, import_splits
-from mlcdr.results.manifest import Manifest, open_manifest
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
 from mlcdr.results.record import read_failures
 from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores, over_all_splits
@@ -90,7 +90,7 @@ class Results:
         ResultsError
             When there is none, or it is broken.
         """
-        return open_manifest(self.folder)
+        return Manifest.read(self.folder)
 
     @cached_property
     def choices(self) -> Choices:

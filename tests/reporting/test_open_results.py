@@ -12,7 +12,7 @@ import pytest
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ResultsError
 from mlcdr.execution.runner import run
-from mlcdr.results.manifest import open_manifest
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import import_results, open_results
 from mlcdr.results.scores import NoResults
 from tests import small
@@ -105,12 +105,12 @@ def test_the_experiment_is_that_of_the_run_whatever_its_components(folder):
 
 
 def test_the_manifest_has_types(folder, tmp_path):
-    manifest = open_manifest(folder)
+    manifest = Manifest.read(folder)
     assert (manifest.trials.planned, manifest.trials.failed) == (24, 4)
     assert manifest.computed_by[0].trials.computed == 24
     (tmp_path / "manifest.json").write_text('{"trials": {"failed": "many"}}')
     with pytest.raises(ResultsError, match=r"manifest\.json: trials\.failed: "):
-        open_manifest(tmp_path)
+        Manifest.read(tmp_path)
 
 
 def test_results_are_opened_without_the_packages_that_methods_compute_with(folder):

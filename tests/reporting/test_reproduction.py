@@ -111,7 +111,7 @@ def test_a_record_of_other_code_or_of_another_config_is_out_of_date(tmp_path, ml
     splits = {"kind": "shuffle", "repeats": 4, "train_size": 0.9, "seed": 2012}
     (entry,) = stored(tmp_path, TABLE3, as_printed(TABLE3))
     assert record.outdated(entry) == []
-    entry.manifest["code"]["PLST"] = "of long ago"
+    entry.manifest.code["PLST"] = "of long ago"
     assert record.outdated(entry) == ["computed by other code: PLST"]
     stored(tmp_path, TABLE3, as_printed(TABLE3), splits=splits)
     told = mlcdr("reproduction-status", tmp_path / "record", "--check")
@@ -306,7 +306,7 @@ def test_own_methods_are_compared_with_stored_rows_on_the_same_data(tmp_path, ml
     apart = mlcdr("compare", tmp_path / "other", "--record", TABLE3)
     assert (apart.code, f"record {TABLE3}: has no data set of yours (made), only" in apart.err) == (2, True)
     from_python = api.compare(tmp_path / "mine", record=TABLE3, metric="hamming_loss")
-    assert from_python.terminal().split() == shown.out.split()
+    assert from_python.terminal(1000).split() == shown.out.split()
     with pytest.raises(ResultsError, match=r"published: cannot be combined with .* record"):
         api.compare(tmp_path / "mine", record=TABLE3, published=TABLE3)
 
