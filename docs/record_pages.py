@@ -208,8 +208,8 @@ def _reading(each: Reproduction) -> Iterator[str]:
         if not entry.counts_data:
             reduced = "" if entry.name == entry.manifest.config else " --small"
             command = f"{entry.manifest.config}{reduced}"
-            machine = entry.manifest.computed_by[-1].machine
-            where = f", {machine.cores} cores ({machine.processor})" if machine.processor else ""
+            machines = [run.machine for run in entry.manifest.computed_by if run.machine.processor]
+            where = f", {machines[-1].cores} cores ({machines[-1].processor})" if machines else ""
             yield f"- `mlcdr reproduce {command}`, {entry.date}{where}. {_described_entry(entry)}"
     yield f"- CPU time {each.cpu_time}. {escape_markdown(each.comparison.summary())}."
     yield from (f"- {escape_markdown(note)}" for note in each.notes())
