@@ -83,6 +83,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "least_squares": "mlcdr.methods.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.methods.learners.ridge:Ridge",
         "linear_svm": "mlcdr.methods.learners.linear_svm:LinearSVM",
+        "hinge_svm": "mlcdr.methods.learners.hinge_svm:HingeSVM",
         "kernel_ridge": "mlcdr.methods.learners.kernel_ridge:KernelRidge",
         "separate": "mlcdr.methods.learners.separate:Separate",
         "logistic_regression": "mlcdr.methods.learners.logistic_regression:LogisticRegression",

@@ -124,12 +124,13 @@ def data_table(target: str) -> str:
 
 
 def prints_times(experiment: Experiment) -> bool:
-    """Whether a table or figure of an experiment shows times, so that one trial should run at a time."""
+    """Whether all that an experiment shows are times, so that one trial should run at a time."""
     tables = [layouts.load_table(spec) for spec in experiment.tables]
     figures = [layouts.load_figure(spec) for spec in experiment.figures]
     shown = [layout.metrics or (layout.metric,) for layout in tables]
     shown += [layout.chosen_metrics or () for layout in figures]
-    return any(metric in layouts.TIMES for metrics in shown for metric in metrics)
+    metrics = {metric for each in shown for metric in each}
+    return bool(metrics) and metrics <= set(layouts.TIMES)
 
 
 def tables_of(recipe: Recipe, experiment: Experiment) -> list[str]:
@@ -168,6 +169,7 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     beginning = re.sub("(figure|table)s", r"\1", name)
     begun = [each for key, each in plain.items() if name and key.startswith(beginning) and not each.variant]
     wanted = [plain[name]] if name in plain else begun if re.search(r"_\d{4}", name) else []
+    wanted = wanted or [each for each in known.values() if not each.variant and name in _filled_by(each)]
     if not wanted:
         papers = dict.fromkeys(each.name.partition("/")[0] for each in begun or known.values())
         names = list(papers) if begun else [*known, *papers]
@@ -204,6 +206,11 @@ def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
         changes.append(f"splits.repeats={fewer}")
         reduced.append(f"{fewer} of {repeats} repeats")
     return Step(recipe, tuple(changes), f"small: {', '.join(reduced)}")
+
+
+def _filled_by(recipe: Recipe) -> list[str]:
+    """The published tables that a recipe's results are laid out as, as they may be typed."""
+    return [published.plain_name(table) for table in tables_of(recipe, recipe.outline) if table]
 
 
 def n_values(name: str) -> float:

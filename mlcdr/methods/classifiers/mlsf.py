@@ -50,7 +50,7 @@ class MLSF(MultilabelClassifier):
     classifier : estimator or None
         A multi-label classifier for each meta-label; binary relevance is made of a regressor or a binary classifier.
         None: a classifier chain in random order, of linear support vector machines (`linear_svm`) with C = 1. (The
-        author's program has LIBSVM's: `sklearn.svm.SVC` with a linear kernel.)
+        author's program has LIBSVM's, `hinge_svm`.)
     size : int
         How many labels are a meta-label, on average (all, where there are fewer).
     alpha : float
