@@ -139,7 +139,9 @@ def words() -> str:
     described = schema()
     plain = {
         "metrics": {name: metric.description for name, metric in METRICS.items()},
-        "targets": sorted([*known, *facts, *dict.fromkeys(name.partition("/")[0] for name in known)]),
+        "targets": sorted(
+            [*known, *recipes.filled_by_others(), *facts, *dict.fromkeys(name.partition("/")[0] for name in known)]
+        ),
         "papers": sorted({name.partition("/")[0] for name in known}),
         "tables": [*published.names(), *published.data_set_names()],
         "forms": [*export.WRITERS],

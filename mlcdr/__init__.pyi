@@ -97,6 +97,7 @@ from .methods.label_space.plst import PLST as PLST
 from .methods.label_space.random_projection import RandomProjection as RandomProjection
 from .methods.label_space.reader_le import ReaderLE as ReaderLE
 from .methods.learners.c45 import C45 as C45
+from .methods.learners.hinge_svm import HingeSVM as HingeSVM
 from .methods.learners.kernel_ridge import KernelRidge as KernelRidge
 from .methods.learners.least_squares import LeastSquares as LeastSquares
 from .methods.learners.linear_svm import LinearSVM as LinearSVM

@@ -52,7 +52,10 @@ def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ):
         path = tmp_path / "configs" / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace("name: chen_lin_2012_table3", f"name: {name.replace('/', '_')}"))
+        own = text.replace("name: chen_lin_2012_table3", f"name: {name.replace('/', '_')}")
+        path.write_text(
+            own.replace("layout: chen_lin_2012/table3", "layout: chen_lin_2012/table4") if "table4" in name else own
+        )
     monkeypatch.setattr(recipes, "config_folder", lambda: tmp_path / "configs")
     return tmp_path / "configs"
 
@@ -124,6 +127,30 @@ def test_what_cannot_be_run(configs: Path, target: str, options: dict, told: str
         recipes.steps(target, **options)
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("sun_2017_thesis/table3_4", ["table3_2", "table3_3"]),
+        ("sun-2017-table3-4-large", ["table3_2", "table3_3", "table3_2_large", "table3_3_large"]),
+        ("sun-2017-table4-3", ["table4_2"]),
+    ],
+)
+def test_a_table_without_a_config_of_its_own_is_run_by_those_that_fill_it(target: str, expected: list[str]) -> None:
+    assert [step.recipe.path.stem for step in recipes.steps(target)] == expected
+
+
+def test_times_are_compared_where_they_are_asked_for() -> None:
+    def compared(target: str) -> list[str]:
+        (step,) = recipes.steps(target)
+        return [each.partition("/")[2] for each in recipes.compared_tables(target, step, step.recipe.outline)]
+
+    assert compared("sun-2017-table3-3") == ["table3_3"]
+    assert compared("sun-2017-table8-2") == ["table8_2"]
+    assert compared("sun-2017-table4-3") == ["table4_2", "table4_3", "table4_4", "table4_5"]
+    first, _ = recipes.steps("sun-2017-table3-4-small")
+    assert "sun_2017_thesis/table3_4" in recipes.compared_tables("sun-2017-table3-4-small", first, first.recipe.outline)
+
+
 def test_the_reduction_is_stated_and_small() -> None:
     (step,) = recipes.steps(TABLE3, small=True)
     small, whole = recipes.experiment_of(step), step.recipe.experiment
@@ -147,7 +174,8 @@ def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., 
     assert [len({line.partition("/")[0] for line in paper}) for paper in papers] == [1] * len(papers)
     rows = {line.split()[0]: line for paper in papers for line in paper}
     counted = {"chen_lin_2012/table2", "pacharawongsakda_2012/table1", "sun_2017_thesis/table2_1"}
-    assert set(rows) == set(recipes.recipes()) | counted
+    assert set(rows) == set(recipes.recipes()) | set(recipes.filled_by_others()) | counted
+    assert rows["sun_2017_thesis/table3_4"].split()[1:] == ["192", "by", "table3_2,", "table3_3", "--small"]
     assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "available", "--small"]
     assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "available", "--small", "--large"]
     assert rows["chen_lin_2012/figure1"].split()[1] == "none"

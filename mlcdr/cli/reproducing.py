@@ -50,7 +50,9 @@ def reproduce(
         for step, experiment in zip(steps, experiments, strict=True):
             print_notice(f"  {_format_step(step)}: {size(experiment)}")
     worst = 0
-    finished: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
+    pairs = zip(steps, experiments, strict=True)
+    tables = [recipes.compared_tables(target, step, experiment) for step, experiment in pairs]
     for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
         alone = jobs == 0 and recipes.prints_times(experiment)
         print_notice(f"{_format_step(step)}{': it reports times, so one trial runs at a time' if alone else ''}")
@@ -58,11 +60,11 @@ def reproduce(
         worst = max(worst, conclude(experiment, report, False))
         if report.interrupted:
             raise typer.Exit(worst)
-        for table in recipes.tables_of(step.recipe, experiment):
+        for table in tables[k]:
             if report.done:
-                finished.setdefault(table, []).append(report.folder)
-            if table in finished and all(later.recipe.of != step.recipe.of for later in steps[k + 1 :]):
-                worst = max(worst, _compare_with_printed(table, finished.pop(table)))
+                folders.setdefault(table, []).append(report.folder)
+            if table in folders and all(table not in later for later in tables[k + 1 :]):
+                worst = max(worst, _compare_with_printed(table, folders.pop(table)))
     raise typer.Exit(worst)
 
 
@@ -106,6 +108,10 @@ def _list_recipes() -> None:
                 "" if each.lacks() else " ".join(also),
             )
         )
+    rows += [
+        (table, str(len(published.load(table))), f"by {', '.join(each.path.stem for each in found)}", "--small")
+        for table, found in recipes.filled_by_others().items()
+    ]
     rows += [
         (name, "facts", "counted on the data", "") for name in published.data_set_names() if recipes.data_table(name)
     ]
@@ -168,6 +174,7 @@ def make_record(
         list[Path] | None, argument("RESULTS", "Store these results folders; default: run and store all tables.")
     ] = None,
     small: Annotated[bool, switch("A small variant of each table, in minutes.", "--small")] = False,
+    long: Annotated[bool, switch("Also what takes many hours.", "--long")] = False,
     plan: Annotated[bool, switch("Show what would run and how long it took, and stop.", "--plan")] = False,
     dirty: Annotated[bool, switch("Store results of code that differs from its commit.", "--dirty")] = False,
     jobs: Jobs = 0,
@@ -177,15 +184,17 @@ def make_record(
     """Run all published tables from one commit, and store their results as the record. Continues where it ended."""
     from mlcdr.reproduce import making, record
 
-    of_tables = {"--small": small, "--plan": plan, "--jobs": jobs, "--out": out != Path("results")}
+    if small and long:
+        raise typer.BadParameter("cannot be combined with --small", param_hint="--long")
+    of_tables = {"--small": small, "--long": long, "--plan": plan, "--jobs": jobs, "--out": out != Path("results")}
     if folders and (given := [name for name, value in of_tables.items() if value]):
         raise typer.BadParameter("cannot be combined with results folders", param_hint=", ".join(given))
-    planned = [] if folders else making.plan(small, out)
+    planned = [] if folders else making.plan(small, out, long)
     if plan:
         _print_plan(planned)
-        if not small:
+        if not small and not long:
             whole = [name for name, some in making.TOO_LONG.items() if not some]
-            print_notice(f"not among them, since they take many hours: {', '.join(whole)}")
+            print_notice(f"with --long also {', '.join(whole)}, which take many hours")
         return
     commit = record.commit_of_checkout(dirty)
     with _importing_own_methods():

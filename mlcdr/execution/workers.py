@@ -77,6 +77,36 @@ class _Task:
     fresh: bool = False  # needs a worker that has computed nothing yet
 
 
+class _Tasks:
+    """The tasks that are left, by data set and in their order."""
+
+    def __init__(self, tasks: Iterable[_Task]):
+        self._of: dict[str, deque[_Task]] = {}
+        for task in tasks:
+            self._of.setdefault(task.group.source.name, deque()).append(task)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def first(self, worker: _Worker, workers: Iterable[_Worker]) -> _Task:
+        """The task that a worker should do next.
+
+        It is one of the data set that the worker has read, or else of one that no other worker has: what all splits of
+        a data set share is computed once then. When all data sets are begun, the workers share the first of them.
+        """
+        if worker.dataset in self._of:
+            return self._of[worker.dataset][0]
+        taken = {each.dataset for each in workers}
+        return next((tasks for name, tasks in self._of.items() if name not in taken), next(iter(self._of.values())))[0]
+
+    def remove(self, task: _Task) -> None:
+        """Take away a task that was the first of its data set."""
+        tasks = self._of[task.group.source.name]
+        tasks.popleft()
+        if not tasks:
+            del self._of[task.group.source.name]
+
+
 def _families(group: Group) -> list[Group]:
     """A group for each fit, which may serve several trials."""
     return [replace(group, trials=tuple(trials)) for trials in by_family(group.trials)]
@@ -98,6 +128,7 @@ class _Worker:
             raise
         theirs.close()  # so that the pipe ends when the worker dies
         self.task: _Task | None = None
+        self.dataset = ""  # the one that it has read last
         self.given = 0.0
         self.begun: float | None = None
         self.ready = False
@@ -111,6 +142,7 @@ class _Worker:
         except OSError:
             return False
         self.task, self.given, self.begun, self.used = task, given, None, True
+        self.dataset = task.group.source.name
         return True
 
     def kill(self) -> None:
@@ -181,7 +213,7 @@ class LocalWorkers:
 
     def _work(self, tasks: Iterable[_Task], suspects: list[_Task], jobs: int) -> Iterator[GroupResult]:
         """The results of tasks; a task whose worker died, and that is to be tried again, is added to `suspects`."""
-        left = deque(tasks)
+        left = _Tasks(tasks)
         while len(self._workers) > jobs:
             self._workers.pop().kill()
         while left or any(worker.task for worker in self._workers):
@@ -196,11 +228,14 @@ class LocalWorkers:
                     jobs = len(self._workers)
                     break
             for worker in [each for each in self._workers if each.ready and each.task is None]:
-                if left and left[0].fresh and worker.used:
+                if not left:
+                    break
+                task = left.first(worker, self._workers)
+                if task.fresh and worker.used:
                     self._workers.remove(worker)
                     worker.kill()
-                elif left and worker.give(left[0]):
-                    left.popleft()  # one that is dead has an end of file in its pipe, which is seen below
+                elif worker.give(task):
+                    left.remove(task)  # a worker that is dead has an end of file in its pipe, which is seen below
             if not self._workers:
                 continue
             watching = self._limits.any and any(worker.task for worker in self._workers)

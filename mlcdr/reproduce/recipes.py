@@ -32,7 +32,7 @@ from mlcdr.config.shipped import shipped_folder
 from mlcdr.data.files import NotFetchedError, Part, data_folders, locate
 from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, join_words, suggest_name
-from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.experiment.splits import FromFile
 from mlcdr.reproduce import published
 from mlcdr.tables import layouts
@@ -125,12 +125,14 @@ def data_table(target: str) -> str:
 
 def prints_times(experiment: Experiment) -> bool:
     """Whether all that an experiment shows are times, so that one trial should run at a time."""
-    tables = [layouts.load_table(spec) for spec in experiment.tables]
-    figures = [layouts.load_figure(spec) for spec in experiment.figures]
-    shown = [layout.metrics or (layout.metric,) for layout in tables]
-    shown += [layout.chosen_metrics or () for layout in figures]
-    metrics = {metric for each in shown for metric in each}
-    return bool(metrics) and metrics <= set(layouts.TIMES)
+    return _shows_times(experiment.tables, experiment.figures)
+
+
+def _shows_times(tables: Iterable[LayoutSpec], figures: Iterable[LayoutSpec] = ()) -> bool:
+    of_tables = [layout.metrics or (layout.metric,) for layout in map(layouts.load_table, tables)]
+    of_figures = [layout.chosen_metrics or () for layout in map(layouts.load_figure, figures)]
+    shown = {metric for metrics in (*of_tables, *of_figures) for metric in metrics}
+    return bool(shown) and shown <= set(layouts.TIMES)
 
 
 def tables_of(recipe: Recipe, experiment: Experiment) -> list[str]:
@@ -139,15 +141,35 @@ def tables_of(recipe: Recipe, experiment: Experiment) -> list[str]:
     return list(dict.fromkeys([recipe.table, *others]))
 
 
+def filled_by_others() -> dict[str, list[Recipe]]:
+    """Published table without a config of its own → the configs whose runs fill it; sorted."""
+    known = recipes()
+    found: dict[str, list[Recipe]] = {}
+    for recipe in known.values():
+        for table in () if recipe.variant else tables_of(recipe, recipe.outline):
+            if table and table not in known:
+                found.setdefault(table, []).append(recipe)
+    return dict(sorted(found.items()))
+
+
+def compared_tables(target: str, step: Step, experiment: Experiment) -> list[str]:
+    """The published tables to compare a run for `target` with: those of times only where they are asked for."""
+    times = {spec.layout for spec in experiment.tables if _shows_times([spec])} - {step.recipe.table}
+    asked = published.plain_name(target)
+    found = tables_of(step.recipe, experiment)
+    return [each for each in found if each not in times or asked.startswith(published.plain_name(each))]
+
+
 def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     """The experiments that reproduce `PAPER/TABLE`, or all tables and figures of `PAPER`.
 
     Parameters
     ----------
     target : str
-        `PAPER`, or `PAPER/CONFIG` (a variant may be named in full). `-` may stand for `_` and `/`, the paper may be cut
-        after its year, and `-small` or `-large` may end it: `sun-2017-table3-2-large`. The beginning of several names
-        means all of them, with the paper's year at least: `sun-2017-figures6`.
+        `PAPER`, or `PAPER/CONFIG` (a variant may be named in full), or a table that other configs fill. `-` may stand
+        for `_` and `/`, the paper may be cut after its year, and `-small` or `-large` may end it:
+        `sun-2017-table3-2-large`. The beginning of several names means all of them, with the paper's year at least:
+        `sun-2017-figures6`.
     small : bool
         The small variant: TABLE_small.yaml, or the reduction.
     large : bool
@@ -169,7 +191,7 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     beginning = re.sub("(figure|table)s", r"\1", name)
     begun = [each for key, each in plain.items() if name and key.startswith(beginning) and not each.variant]
     wanted = [plain[name]] if name in plain else begun if re.search(r"_\d{4}", name) else []
-    wanted = wanted or [each for each in known.values() if not each.variant and name in _filled_by(each)]
+    wanted = wanted or {published.plain_name(table): each for table, each in filled_by_others().items()}.get(name, [])
     if not wanted:
         papers = dict.fromkeys(each.name.partition("/")[0] for each in begun or known.values())
         names = list(papers) if begun else [*known, *papers]
@@ -206,11 +228,6 @@ def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
         changes.append(f"splits.repeats={fewer}")
         reduced.append(f"{fewer} of {repeats} repeats")
     return Step(recipe, tuple(changes), f"small: {', '.join(reduced)}")
-
-
-def _filled_by(recipe: Recipe) -> list[str]:
-    """The published tables that a recipe's results are laid out as, as they may be typed."""
-    return [published.plain_name(table) for table in tables_of(recipe, recipe.outline) if table]
 
 
 def n_values(name: str) -> float:

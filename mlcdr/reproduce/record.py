@@ -120,8 +120,8 @@ class Entry:
 
     @property
     def variant(self) -> str:
-        """Of the config: `as_stated`, `small`; empty for the table itself and its part of large data sets."""
-        return "" if self.manifest.variant == recipes.LARGE else self.manifest.variant
+        """Of the config: `as_stated`, `small`; that of its part of large data sets is the same."""
+        return "_".join(part for part in self.manifest.variant.split("_") if part != recipes.LARGE)
 
     def changes(self) -> list[str]:
         """How the experiment differs from its present config."""

@@ -52,6 +52,28 @@ def in_database(report: RunReport, query: str) -> list[tuple]:
         db.close()
 
 
+def test_a_worker_stays_with_its_data_set_and_then_takes_one_that_no_other_has() -> None:
+    def task(dataset: str, number: int) -> Any:
+        return SimpleNamespace(group=SimpleNamespace(source=SimpleNamespace(name=dataset)), number=number)
+
+    left = workers._Tasks([task(name, k) for name in "abc" for k in range(2)])
+    one, other = (SimpleNamespace(dataset="") for _ in range(2))
+    given = []
+    for worker in (one, other, one, one, other, one):
+        next_one: Any = left.first(worker, [one, other])  # type: ignore[arg-type]
+        worker.dataset = next_one.group.source.name
+        given.append(f"{worker.dataset}{next_one.number}")
+        left.remove(next_one)
+    assert given == ["a0", "b0", "a1", "c0", "b1", "c1"]
+    assert not left
+
+    shared = workers._Tasks([task("a", 0), task("b", 0)])
+    one.dataset, other.dataset = "b", "a"
+    third = SimpleNamespace(dataset="c")
+    found: Any = shared.first(third, [one, other, third])  # type: ignore[arg-type]
+    assert found.group.source.name == "a", "all are begun, so it helps with the first"
+
+
 @pytest.mark.parametrize(
     ("how", "cause"), [("SIGKILL", "SIGKILL"), ("SIGSEGV", "SIGSEGV"), ("exit", "exit 3")], ids=lambda each: each
 )

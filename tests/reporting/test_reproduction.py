@@ -366,6 +366,9 @@ def test_what_takes_hours_is_left_out(tmp_path, monkeypatch):
             kept = json.loads(planned[name].step.overrides[-1].removeprefix("datasets="))
             assert [*kept, *some] == [spec.name for spec in recipes.recipes()[name].outline.datasets]
         assert name in recipes.recipes()
+    long = {each.name: each for each in making.plan(False, tmp_path, long=True)}
+    assert set(long) == set(planned) | set(making.TOO_LONG)
+    assert not any(each.lacks for each in long.values())
 
 
 def test_long_runs_get_all_workers_first_and_timed_ones_one(tmp_path, monkeypatch):
