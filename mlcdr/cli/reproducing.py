@@ -174,7 +174,7 @@ def make_record(
         list[Path] | None, argument("RESULTS", "Store these results folders; default: run and store all tables.")
     ] = None,
     small: Annotated[bool, switch("A small variant of each table, in minutes.", "--small")] = False,
-    long: Annotated[bool, switch("Also what takes many hours.", "--long")] = False,
+    everything: Annotated[bool, switch("Also other readings of the tables, and what takes hours.", "--all")] = False,
     plan: Annotated[bool, switch("Show what would run and how long it took, and stop.", "--plan")] = False,
     dirty: Annotated[bool, switch("Store results of code that differs from its commit.", "--dirty")] = False,
     jobs: Jobs = 0,
@@ -184,17 +184,17 @@ def make_record(
     """Run all published tables from one commit, and store their results as the record. Continues where it ended."""
     from mlcdr.reproduce import making, record
 
-    if small and long:
-        raise typer.BadParameter("cannot be combined with --small", param_hint="--long")
-    of_tables = {"--small": small, "--long": long, "--plan": plan, "--jobs": jobs, "--out": out != Path("results")}
+    if small and everything:
+        raise typer.BadParameter("cannot be combined with --small", param_hint="--all")
+    of_tables = {"--small": small, "--all": everything, "--plan": plan, "--jobs": jobs, "--out": out != Path("results")}
     if folders and (given := [name for name, value in of_tables.items() if value]):
         raise typer.BadParameter("cannot be combined with results folders", param_hint=", ".join(given))
-    planned = [] if folders else making.plan(small, out, long)
+    planned = [] if folders else making.plan(small, out, everything)
     if plan:
         _print_plan(planned)
-        if not small and not long:
-            whole = [name for name, some in making.TOO_LONG.items() if not some]
-            print_notice(f"with --long also {', '.join(whole)}, which take many hours")
+        if not small and not everything:
+            others = {each.name for each in making.plan(False, out, True)} - {each.name for each in planned}
+            print_notice(f"with --all also {', '.join(sorted(others))}")
         return
     commit = record.commit_of_checkout(dirty)
     with _importing_own_methods():

@@ -360,15 +360,24 @@ def test_what_takes_hours_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(recipes, "missing_folds", lambda experiments: [])
     planned = {each.name: each for each in making.plan(False, tmp_path)}
     for name, some in making.TOO_LONG.items():
-        assert (name in planned) == bool(some)
-        if some:
+        assert not some or name in planned or recipes.recipes()[name].variant == "as_stated"
+        if name in planned:
             assert planned[name].lacks == (f"{', '.join(some)}: takes hours",)
             kept = json.loads(planned[name].step.overrides[-1].removeprefix("datasets="))
             assert [*kept, *some] == [spec.name for spec in recipes.recipes()[name].outline.datasets]
         assert name in recipes.recipes()
-    long = {each.name: each for each in making.plan(False, tmp_path, long=True)}
-    assert set(long) == set(planned) | set(making.TOO_LONG)
-    assert not any(each.lacks for each in long.values())
+
+
+def test_other_readings_and_what_takes_hours_are_run_on_demand(tmp_path, monkeypatch):
+    monkeypatch.setattr(recipes, "missing", lambda experiments: [])
+    monkeypatch.setattr(recipes, "missing_folds", lambda experiments: [])
+    planned = {each.name for each in making.plan(False, tmp_path)}
+    everything = {each.name: each for each in making.plan(False, tmp_path, everything=True)}
+    assert planned < set(everything)
+    assert set(making.TOO_LONG) < set(everything)
+    assert not any(each.lacks for each in everything.values())
+    variants = {recipes.recipes()[name].variant for name in planned} - {"", recipes.LARGE}
+    assert variants == {"random", "fixed_folds", "shared"}, "of tables that take hours themselves"
 
 
 def test_long_runs_get_all_workers_first_and_timed_ones_one(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from mlcdr.numerics.moments import Moments
 
 # Of more entries than this XXᵀ is not formed: LIBSVM computes products of rows when it needs them.
 _ENTRIES = 4e8
-_ROWS_EACH = 20
+# Nor is it for one label alone, if the rarer class has less than this share of the rows: few products are needed then.
+_RARE = 0.05
 # Dense rows with at least this share of entries that are not 0 are quicker to multiply than sparse ones.
 _DENSE = 0.05
 
@@ -32,8 +34,9 @@ class HingeSVM(LinearBinaryClassifier):
     It gives w as `SVC(kernel="linear")` of scikit-learn does, which forms them anew for each label. A label that is
     constant in the training set is predicted with that value, with w = 0 and b = ±1.
 
-    Cost: n²d and n² numbers for XXᵀ, then some thousands of steps of n for each label; with more than 20,000 rows XXᵀ
-    is not formed, and a step costs nd.
+    Cost: n²d and n² numbers for XXᵀ, then some thousands of steps of n for each label (millions on features of very
+    different scales). With more than 20,000 rows, or for one rare label alone, XXᵀ is not formed, and LIBSVM computes
+    the products that it needs: n for each row near the margin.
 
     Parameters
     ----------
@@ -61,18 +64,19 @@ class HingeSVM(LinearBinaryClassifier):
         if labels.n_labels == 1:
             return super().fit_moments(moments)
         X, y = self._one_label(moments)
-        self._solve(X, y, labels.once("products of rows", lambda: _products(X)))
+        self._solve(X, y, lambda: labels.once("products of rows", lambda: _products(X)))
         self.classes_ = np.array([0, 1])
         return self
 
     def _fit_valid(self, X: Any, y: Array) -> None:
-        self._solve(X, y, None if _needs_few(X, y) else _products(X))
+        self._solve(X, y, lambda: None if _needs_few(X, y) else _products(X))
 
-    def _solve(self, X: Any, y: Array, products: Array | None) -> None:
-        """Find w and b from rows X (n×d) and y (n), with XXᵀ (n×n) or without."""
+    def _solve(self, X: Any, y: Array, form: Callable[[], Array | None]) -> None:
+        """Find w and b from rows X (n×d) and y (n); `form` gives XXᵀ (n×n) or None."""
         self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.array([1.0 if y[0] else -1.0])
         if y.min() == y.max():
             return
+        products = form()
         kernel = "linear" if products is None else "precomputed"
         machine = SVC(C=self.C, kernel=kernel, tol=self.tol).fit(X if products is None else products, y)
         self.coef_ = sums.dense(machine.dual_coef_ @ X[machine.support_])
@@ -80,12 +84,9 @@ class HingeSVM(LinearBinaryClassifier):
 
 
 def _needs_few(X: Any, y: Array) -> bool:
-    """Whether LIBSVM needs so few products for one label that it had better compute them itself.
-
-    It looks at some rows for each of the rarer class: about five on Corel16k, fewer on text.
-    """
+    """Whether LIBSVM needs so few products of rows X (n×d) for a label y (n) alone that it had better compute them."""
     thin = not sp.issparse(X) or X.nnz < _DENSE * X.shape[0] * X.shape[1]
-    return thin and _ROWS_EACH * min(y.sum(), len(y) - y.sum()) < len(y)
+    return thin and min(y.mean(), 1 - y.mean()) < _RARE
 
 
 def _products(X: Any) -> Array | None:
