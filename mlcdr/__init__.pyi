@@ -60,6 +60,7 @@ from .methods.feature_space.global_mlfs import GlobalMLFS as GlobalMLFS
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
 from .methods.feature_space.mddm import MDDM as MDDM
+from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
 from .methods.feature_space.mdmr import MDMR as MDMR
 from .methods.feature_space.mifs import MIFS as MIFS
 from .methods.feature_space.mim import MIM as MIM

@@ -30,6 +30,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "feature_space": {
         "pca": "mlcdr.methods.feature_space.pca:PCA",
         "mddm": "mlcdr.methods.feature_space.mddm:MDDM",
+        "mddm_filled": "mlcdr.methods.feature_space.mddm_filled:FilledMDDM",
         "mvmd": "mlcdr.methods.feature_space.mvmd:MVMD",
         "cca": "mlcdr.methods.feature_space.cca:LabelCCA",
         "opls": "mlcdr.methods.feature_space.opls:OPLS",
