@@ -57,8 +57,8 @@ lint: $(READY)
 count: $(READY)
 	$(BIN)/python -m tests.count
 
-# Ratios measured in one run; no test asserts a time. Needs yeast, enron, bibtex, delicious, emotions and genbase, and about
-# half an hour; Java and python-weka-wrapper3 (the extra `weka`) for the times of WEKA.
+# Ratios measured in one run; no test asserts a time. Needs yeast, enron, bibtex, rcv1s1, delicious, emotions and genbase, and
+# about half an hour; Java and python-weka-wrapper3 (the extra `weka`) for the times of WEKA.
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.table3
 	$(BIN)/python -m tests.benchmarks.dual_space
@@ -67,6 +67,7 @@ bench: $(READY)
 	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
 	$(BIN)/python -m tests.benchmarks.occ
 	$(BIN)/python -m tests.benchmarks.mlknn
+	$(BIN)/python -m tests.benchmarks.hinge_svm
 	$(BIN)/python -m tests.benchmarks.label_dependent
 	$(BIN)/python -m tests.benchmarks.clmlc
 	$(BIN)/python -m tests.benchmarks.reader
