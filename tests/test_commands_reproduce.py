@@ -9,9 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from mlcdr.api import running
+from mlcdr.cli import reproducing
 from mlcdr.config.loading import load_experiment
 from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.data import sources
@@ -139,16 +142,42 @@ def test_a_table_without_a_config_of_its_own_is_run_by_those_that_fill_it(target
     assert [step.recipe.path.stem for step in recipes.steps(target)] == expected
 
 
-def test_times_are_compared_where_they_are_asked_for() -> None:
-    def compared(target: str) -> list[str]:
-        (step,) = recipes.steps(target)
-        return [each.partition("/")[2] for each in recipes.compared_tables(target, step, step.recipe.outline)]
+@pytest.mark.parametrize(
+    ("target", "compared", "alone"),
+    [
+        ("sun-2017-table3-3", ["table3_3"], False),
+        ("sun-2017-table3-4-small", ["table3_2", "table3_4"], True),
+        ("sun-2017-table4-3", ["table4_2", "table4_3", "table4_4", "table4_5"], False),
+        ("sun-2017-table8-2", ["table8_2"], True),
+    ],
+)
+def test_times_are_compared_and_measured_where_they_are_asked_for(
+    target: str, compared: list[str], alone: bool
+) -> None:
+    step = recipes.steps(target)[0]
+    found = recipes.compared_tables(target, step, step.recipe.outline)
+    assert [each.partition("/")[2] for each in found] == compared
+    assert recipes.measures_times(target, step, step.recipe.outline) == alone
 
-    assert compared("sun-2017-table3-3") == ["table3_3"]
-    assert compared("sun-2017-table8-2") == ["table8_2"]
-    assert compared("sun-2017-table4-3") == ["table4_2", "table4_3", "table4_4", "table4_5"]
-    first, _ = recipes.steps("sun-2017-table3-4-small")
-    assert "sun_2017_thesis/table3_4" in recipes.compared_tables("sun-2017-table3-4-small", first, first.recipe.outline)
+
+def test_a_figure_laid_out_as_a_table_is_compared_apart_from_the_table(
+    only_embedded: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
+) -> None:
+    calls = []
+    monkeypatch.setattr(reproducing, "_compare_with_printed", lambda table, found: calls.append((table, found)) or 0)
+    monkeypatch.setattr(recipes, "require_data", lambda *_: None)
+    done = SimpleNamespace(interrupted=False, done=1, folder=Path("x"))
+    monkeypatch.setattr(running, "compute", lambda experiment, out, jobs: replace_folder(done, experiment.name))
+    monkeypatch.setattr(reproducing, "conclude", lambda *_: 0)
+    monkeypatch.setattr(reproducing, "load_to_run", lambda path, _: load_experiment(path, look_up=False))
+    assert mlcdr("reproduce", "sun-2017", "--large").code == 0
+    of_table = [[each.name for each in found] for table, found in calls if table == "sun_2017_thesis/table3_2"]
+    assert ["sun_2017_thesis_table3_2", "sun_2017_thesis_table3_2_large"] in of_table
+    assert ["sun_2017_thesis_figure3_8"] in of_table
+
+
+def replace_folder(report: SimpleNamespace, name: str) -> SimpleNamespace:
+    return SimpleNamespace(**{**vars(report), "folder": Path(name)})
 
 
 def test_the_reduction_is_stated_and_small() -> None:
@@ -175,7 +204,7 @@ def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., 
     rows = {line.split()[0]: line for paper in papers for line in paper}
     counted = {"chen_lin_2012/table2", "pacharawongsakda_2012/table1", "sun_2017_thesis/table2_1"}
     assert set(rows) == set(recipes.recipes()) | set(recipes.filled_by_others()) | counted
-    assert rows["sun_2017_thesis/table3_4"].split()[1:] == ["192", "by", "table3_2,", "table3_3", "--small"]
+    assert rows["sun_2017_thesis/table3_4"].split()[1:] == ["192", "by", "table3_2,", "table3_3", "--small", "--large"]
     assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "available", "--small"]
     assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "available", "--small", "--large"]
     assert rows["chen_lin_2012/figure1"].split()[1] == "none"

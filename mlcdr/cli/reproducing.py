@@ -50,21 +50,24 @@ def reproduce(
         for step, experiment in zip(steps, experiments, strict=True):
             print_notice(f"  {_format_step(step)}: {size(experiment)}")
     worst = 0
-    folders: dict[str, list[Path]] = {}
-    pairs = zip(steps, experiments, strict=True)
-    tables = [recipes.compared_tables(target, step, experiment) for step, experiment in pairs]
+    folders: dict[tuple[str, str], list[Path]] = {}
+    # the run of a figure is compared by itself, also where it is laid out as a table that other configs fill
+    tables = [
+        [(name, "" if step.recipe.table else step.recipe.of) for name in recipes.compared_tables(target, step, each)]
+        for step, each in zip(steps, experiments, strict=True)
+    ]
     for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
-        alone = jobs == 0 and recipes.prints_times(experiment)
+        alone = jobs == 0 and recipes.measures_times(target, step, experiment)
         print_notice(f"{_format_step(step)}{': it reports times, so one trial runs at a time' if alone else ''}")
         report = compute(experiment, out, 1 if alone else jobs)
         worst = max(worst, conclude(experiment, report, False))
         if report.interrupted:
             raise typer.Exit(worst)
-        for table in tables[k]:
+        for key in tables[k]:
             if report.done:
-                folders.setdefault(table, []).append(report.folder)
-            if table in folders and all(table not in later for later in tables[k + 1 :]):
-                worst = max(worst, _compare_with_printed(table, folders.pop(table)))
+                folders.setdefault(key, []).append(report.folder)
+            if key in folders and all(key not in later for later in tables[k + 1 :]):
+                worst = max(worst, _compare_with_printed(key[0], folders.pop(key)))
     raise typer.Exit(worst)
 
 
@@ -91,6 +94,7 @@ def _list_recipes() -> None:
     from mlcdr.reproduce import published, recipes
 
     known = recipes.recipes().values()
+    configs = {each.name for each in known}
     rows: list[tuple[str, ...]] = []
     lacking: dict[str, list[str]] = {}  # why → names
     for each in known:
@@ -99,7 +103,7 @@ def _list_recipes() -> None:
         absent = recipes.missing([each.outline])
         at_hand = len(each.outline.datasets) - len(absent)
         also = ["--small"] if each.variant != recipes.SMALL else []
-        also += ["--large"] if any(e.of == each.name and e.variant == recipes.LARGE for e in known) else []
+        also += ["--large"] if f"{each.name}_{recipes.LARGE}" in configs else []
         rows.append(
             (
                 each.name,
@@ -108,10 +112,10 @@ def _list_recipes() -> None:
                 "" if each.lacks() else " ".join(also),
             )
         )
-    rows += [
-        (table, str(len(published.load(table))), f"by {', '.join(each.path.stem for each in found)}", "--small")
-        for table, found in recipes.filled_by_others().items()
-    ]
+    for table, by_these in recipes.filled_by_others().items():
+        large = " --large" if any(f"{each.name}_{recipes.LARGE}" in configs for each in by_these) else ""
+        by = f"by {', '.join(each.path.stem for each in by_these)}"
+        rows.append((table, str(len(published.load(table))), by, f"--small{large}"))
     rows += [
         (name, "facts", "counted on the data", "") for name in published.data_set_names() if recipes.data_table(name)
     ]
@@ -194,7 +198,8 @@ def make_record(
         _print_plan(planned)
         if not small and not everything:
             others = {each.name for each in making.plan(False, out, True)} - {each.name for each in planned}
-            print_notice(f"with --all also {', '.join(sorted(others))}")
+            if others:
+                print_notice(f"with --all also {', '.join(sorted(others))}")
         return
     commit = record.commit_of_checkout(dirty)
     with _importing_own_methods():

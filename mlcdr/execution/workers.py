@@ -89,10 +89,10 @@ class _Tasks:
         return sum(map(len, self._of.values()))
 
     def first(self, worker: _Worker, workers: Iterable[_Worker]) -> _Task:
-        """The task that a worker should do next.
+        """A task for a worker: of the data set that it has read, or else of one that no worker has read yet.
 
-        It is one of the data set that the worker has read, or else of one that no other worker has: what all splits of
-        a data set share is computed once then. When all data sets are begun, the workers share the first of them.
+        What all splits of a data set share is computed once then. When all data sets are taken, it is a task of the
+        first of them.
         """
         if worker.dataset in self._of:
             return self._of[worker.dataset][0]

@@ -111,6 +111,8 @@ def _planned(step: Step, took: dict[str, float], out: Path, everything: bool) ->
     seconds = _took(out / experiment.name, took)
     if estimated := math.isnan(seconds):
         seconds = _estimate(step.recipe, experiment, took, out)
+    if everything and TOO_LONG.get(step.recipe.name):  # the time that is known is without these data sets
+        seconds, estimated = math.nan, False
     timed = recipes.prints_times(experiment)
     absent = list(dict.fromkeys([*recipes.missing([experiment]), *recipes.missing_folds([experiment])]))
     too_long = (

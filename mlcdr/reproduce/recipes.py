@@ -124,7 +124,7 @@ def data_table(target: str) -> str:
 
 
 def prints_times(experiment: Experiment) -> bool:
-    """Whether all that an experiment shows are times, so that one trial should run at a time."""
+    """Whether an experiment shows times and nothing else."""
     return _shows_times(experiment.tables, experiment.figures)
 
 
@@ -153,11 +153,25 @@ def filled_by_others() -> dict[str, list[Recipe]]:
 
 
 def compared_tables(target: str, step: Step, experiment: Experiment) -> list[str]:
-    """The published tables to compare a run for `target` with: those of times only where they are asked for."""
-    times = {spec.layout for spec in experiment.tables if _shows_times([spec])} - {step.recipe.table}
-    asked = published.plain_name(target)
-    found = tables_of(step.recipe, experiment)
-    return [each for each in found if each not in times or asked.startswith(published.plain_name(each))]
+    """The published tables to compare a run for `target` with.
+
+    A table of times that other configs fill is among them only if `target` names it.
+    """
+    times = _times_of_others(step, experiment)
+    return [each for each in tables_of(step.recipe, experiment) if each not in times or _names(target, each)]
+
+
+def measures_times(target: str, step: Step, experiment: Experiment) -> bool:
+    """Whether a run for `target` is for its times, so that one trial should run at a time."""
+    return prints_times(experiment) or any(_names(target, each) for each in _times_of_others(step, experiment))
+
+
+def _times_of_others(step: Step, experiment: Experiment) -> list[str]:
+    return [spec.layout for spec in experiment.tables if _shows_times([spec]) and spec.layout != step.recipe.table]
+
+
+def _names(target: str, table: str) -> bool:
+    return published.plain_name(target).startswith(published.plain_name(table))
 
 
 def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
@@ -194,7 +208,7 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     wanted = wanted or {published.plain_name(table): each for table, each in filled_by_others().items()}.get(name, [])
     if not wanted:
         papers = dict.fromkeys(each.name.partition("/")[0] for each in begun or known.values())
-        names = list(papers) if begun else [*known, *papers]
+        names = list(papers) if begun else [*known, *filled_by_others(), *papers]
         if "-" in target:  # as it is typed
             names = [re.sub("[/_]", "-", each) for each in names]
         hint = f"; did you mean {join_words(list(map(repr, names)), 'or')}?" if begun else suggest_name(target, names)

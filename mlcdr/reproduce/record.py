@@ -120,7 +120,7 @@ class Entry:
 
     @property
     def variant(self) -> str:
-        """Of the config: `as_stated`, `small`; that of its part of large data sets is the same."""
+        """The reading of the table: `as_stated`, `small`; empty for the table itself. Large data sets make no other."""
         return "_".join(part for part in self.manifest.variant.split("_") if part != recipes.LARGE)
 
     def changes(self) -> list[str]:

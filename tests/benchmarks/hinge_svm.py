@@ -32,7 +32,8 @@ def main() -> int:
             took, model = timed(BinaryRelevance(estimator).fit, X, Y)
             seconds.append(took)
             predicted.append(model.predict(data.X[test]))
-        differ += (here := int((predicted[0] != predicted[1]).sum()))
+        here = int((predicted[0] != predicted[1]).sum())
+        differ += here
         ours, theirs = seconds
         print(f"{name}: ours {ours:.1f} s, SVC {theirs:.1f} s, ratio {theirs / ours:.1f}, {here} predictions differ")
     return int(differ > 0)

@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.label_dependent [DATASET...]
 
-As `configs/sun_2017_thesis/table3_4.yaml` has them: logistic regression as WEKA's, normalised information, r = 0.1;
-four fifths of the rows train. CPU seconds of fitting and of predicting, the least of three, one BLAS thread.
-On medical they cost the same. Exit code 1 if PACC-LDF does not learn faster.
+As `table3_2.yaml` and `table3_3.yaml` of `configs/sun_2017_thesis` have them: logistic regression as WEKA's, normalised
+information, r = 0.1; four fifths of the rows train. CPU seconds of fitting and of predicting, the least of three, one
+BLAS thread. On medical they cost the same. Exit code 1 if PACC-LDF does not learn faster.
 """
 
 from __future__ import annotations

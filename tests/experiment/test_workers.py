@@ -67,6 +67,11 @@ def test_a_worker_stays_with_its_data_set_and_then_takes_one_that_no_other_has()
     assert given == ["a0", "b0", "a1", "c0", "b1", "c1"]
     assert not left
 
+    worker = object.__new__(workers._Worker)
+    worker.pipe = SimpleNamespace(send=lambda group: None)  # type: ignore[assignment]
+    assert worker.give(task("a", 0))
+    assert worker.dataset == "a"
+
     shared = workers._Tasks([task("a", 0), task("b", 0)])
     one.dataset, other.dataset = "b", "a"
     third = SimpleNamespace(dataset="c")

@@ -28,12 +28,22 @@ def kernel_machine(X, y, C=1.0):
 def test_it_is_libsvm_on_the_rows(name, form, products, monkeypatch):
     if not products:
         monkeypatch.setattr(hinge_svm, "_ENTRIES", 0)
+    kernels = []
+    monkeypatch.setattr(hinge_svm, "SVC", lambda **given: kernels.append(given["kernel"]) or SVC(**given))
     X, Y = problem(name)
     X = FORMS[form](X)
     for C in (1.0, 0.1):
         model, reference = HingeSVM(C).fit(X, Y[:, 0]), kernel_machine(X, Y[:, 0], C)
         np.testing.assert_allclose(model.decision_function(X), reference.decision_function(X), atol=1e-9)
         np.testing.assert_array_equal(model.predict(X), reference.predict(X))
+    assert set(kernels) == {"precomputed" if products else "linear"}
+
+
+def test_one_rare_label_forms_no_products(monkeypatch):
+    monkeypatch.setattr(hinge_svm, "_products", lambda X: pytest.fail("formed"))
+    X, _ = problem("plain")
+    y = (np.arange(len(X)) < 3).astype(int)
+    np.testing.assert_array_equal(HingeSVM().fit(X, y).predict(X), kernel_machine(X, y).predict(X))
 
 
 def test_the_optimality_conditions_hold():
@@ -66,7 +76,7 @@ def test_all_labels_of_the_same_rows_share_the_products(monkeypatch):
 @pytest.mark.parametrize(
     "make", [lambda e: ClassifierChain(e, order=None), lambda e: LLSF(e, beta=2.0)], ids=["CC", "LLSF"]
 )
-def test_labels_with_features_of_their_own_do_not(make):
+def test_labels_with_features_of_their_own_do_not_share_them(make):
     X, Y = problem("plain")
     ours, theirs = make(HingeSVM()).fit(X, Y), make(SVC(kernel="linear")).fit(X, Y)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))

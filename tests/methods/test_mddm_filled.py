@@ -33,6 +33,9 @@ def test_as_many_as_asked_for_and_the_seed_decides_the_others():
     q = MDDM().fit(X, Y).n_components_
     for wanted, expected in ((None, q), (q - 1, q - 1), (q, q), (q + 1, q + 1)):
         assert FilledMDDM(wanted, random_state=0).fit(X, Y).components_.shape == (expected, X.shape[1])
+    assert FilledMDDM(4, random_state=0).fit(X, 0 * Y).components_.shape == (4, X.shape[1]), "no label varies"
+    with pytest.raises(ValueError, match="is more than the"):
+        FilledMDDM(X.shape[1] + 1).fit(X, Y)
     one, same, other = (FilledMDDM(q + 2, random_state=seed).fit(X, Y).components_ for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
     assert np.abs(one[q:] - other[q:]).max() > 0.1

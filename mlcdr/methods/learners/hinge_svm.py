@@ -14,29 +14,30 @@ from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
 
-# Of more entries than this XXᵀ is not formed: LIBSVM computes products of rows when it needs them.
+# XXᵀ with more entries than this is not formed: LIBSVM then computes the products itself.
 _ENTRIES = 4e8
-# Nor is it for one label alone, if the rarer class has less than this share of the rows: few products are needed then.
+# For one label alone, of which fewer rows than this share are of the rarer class, LIBSVM needs few products.
 _RARE = 0.05
-# Dense rows with at least this share of entries that are not 0 are quicker to multiply than sparse ones.
+# Sparse rows with at least this share of stored entries are multiplied as dense ones, which is quicker.
 _DENSE = 0.05
 
 
 class HingeSVM(LinearBinaryClassifier):
     """Linear support vector machine with hinge loss and a free bias, by LIBSVM (Chang & Lin 2011).
 
-    Source: Sun 2017, chapter 6, which takes LIBSVM's linear machine as the binary classifier of all methods.
+    Source: Sun 2017, section 6.5.1: LIBSVM's linear machine is the binary classifier of all methods of Table 6.1.
 
     Minimise ½‖w‖² + C Σ max(0, 1 − yᵢ(wᵀxᵢ + b)) over w (d) and b, with y = ±1; b is not penalised.
 
-    The label is predicted where wᵀx + b > 0. Features are not scaled. LIBSVM needs the inner products of rows again and
-    again, and in the same way for every label: XXᵀ is formed once for all labels that are fitted to the same features.
-    It gives w as `SVC(kernel="linear")` of scikit-learn does, which forms them anew for each label. A label that is
-    constant in the training set is predicted with that value, with w = 0 and b = ±1.
+    The label is predicted where wᵀx + b > 0. Features are not scaled. LIBSVM needs the inner products of rows many
+    times, and the same ones for every label, so XXᵀ is formed once for all labels that are fitted to the same features.
+    w is that of `SVC(kernel="linear")` of scikit-learn, which computes the products again for each label. A label that
+    is constant in the training set is predicted with that value, with w = 0 and b = ±1.
 
-    Cost: n²d and n² numbers for XXᵀ, then some thousands of steps of n for each label (millions on features of very
-    different scales). With more than 20,000 rows, or for one rare label alone, XXᵀ is not formed, and LIBSVM computes
-    the products that it needs: n for each row near the margin.
+    Cost: n²d and n² numbers for XXᵀ (3.2 GB for 20,000 rows; while it is formed from sparse rows, up to two and a half
+    times as much), then some thousands of steps of n for each label, and millions on features of very different scales.
+    XXᵀ is not formed with more than 20,000 rows, nor for a single label that fewer than 5 % of the rows have or lack
+    (unless they are sparse with at least 5 % of their entries stored): LIBSVM then computes the products that it needs.
 
     Parameters
     ----------
@@ -59,7 +60,13 @@ class HingeSVM(LinearBinaryClassifier):
     tol: float = parameter(1e-3, POSITIVE)
 
     def fit_moments(self, moments: Moments) -> HingeSVM:
-        """Fit from the rows of a training set with one label of {0, 1}; labels of the same rows share XXᵀ."""
+        """Fit from the rows of a training set with one label of {0, 1}; labels of the same rows share XXᵀ.
+
+        Raises
+        ------
+        ValueError
+            When there are more labels.
+        """
         labels = moments.labels
         if labels.n_labels == 1:
             return super().fit_moments(moments)
@@ -84,7 +91,7 @@ class HingeSVM(LinearBinaryClassifier):
 
 
 def _needs_few(X: Any, y: Array) -> bool:
-    """Whether LIBSVM needs so few products of rows X (n×d) for a label y (n) alone that it had better compute them."""
+    """Whether LIBSVM computes the products that it needs for one label y (n) of rows X (n×d) sooner than all of XXᵀ."""
     thin = not sp.issparse(X) or X.nnz < _DENSE * X.shape[0] * X.shape[1]
     return thin and min(y.mean(), 1 - y.mean()) < _RARE
 
