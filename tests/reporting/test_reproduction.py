@@ -101,7 +101,8 @@ def test_a_run_that_holds_several_tables_is_compared_with_each(tmp_path):
     values = {}
     for table in tables:
         values |= {(d, m, metric): v for (d, m, _, metric), v in as_printed(table).items()}
-    entries = stored(tmp_path, tables[0], values)
+    # also one whose config had a single table when it ran
+    entries = stored(tmp_path, tables[0], values, tables=[{"layout": tables[0]}])
     found = reproduction.status(entries).found
     assert [each.table for each in found] == tables
     assert all(each.comparison.compared == each.comparison.count("agrees") > 70 for each in found)
