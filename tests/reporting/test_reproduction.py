@@ -363,7 +363,7 @@ def test_what_takes_hours_is_left_out(tmp_path, monkeypatch):
     for name, some in making.TOO_LONG.items():
         assert not some or name in planned or recipes.recipes()[name].variant == "as_stated"
         if name in planned:
-            assert planned[name].lacks == (f"{', '.join(some)}: takes hours",)
+            assert planned[name].lacks == (f"{', '.join(some)}: only with --all",)
             kept = json.loads(planned[name].step.overrides[-1].removeprefix("datasets="))
             assert [*kept, *some] == [spec.name for spec in recipes.recipes()[name].outline.datasets]
         assert name in recipes.recipes()
