@@ -134,9 +134,10 @@ def as_dense(part, X):
     return found.toarray() if sp.issparse(found) else found
 
 
-def same(found, expected):
+def same(found, expected, tolerance=1e-6, form=""):
     for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(theirs).max()))
+        size = max(1.0, np.abs(theirs).max())
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * size, err_msg=form)
 
 
 def compare_forms(family, cls, size, dense_forms, sparse_forms):
@@ -157,8 +158,8 @@ def compare_forms(family, cls, size, dense_forms, sparse_forms):
     if (family, subject.cls.__name__) not in FREE:
         same(sparse, dense)
     for form in sparse_forms:
-        for ours, theirs in zip(says(subject, SPARSE[form](X), SPARSE[form](Y)), sparse, strict=True):
-            np.testing.assert_array_equal(ours, theirs, err_msg=form)
+        # the last digits depend on the order in memory, on some processors
+        same(says(subject, SPARSE[form](X), SPARSE[form](Y)), sparse, 1e-10, form)
 
 
 @pytest.mark.filterwarnings("ignore")
