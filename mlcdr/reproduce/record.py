@@ -270,7 +270,9 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
                 )
     recipe, variant = recipes.by_experiment_name().get(experiment.name, (None, ""))
     name = f"{recipe.of}{f'_{variant}' if variant else ''}" if recipe else f"{OTHERS}/{experiment.name}"
-    tables = [table for table in recipes.tables_of(recipe, recipe.outline) if table] if recipe else []
+    if recipe:  # with what the config shows now, also of a run before it showed that
+        experiment = experiment.model_copy(update={"tables": recipe.outline.tables})
+    tables = [table for table in recipes.tables_of(recipe, experiment) if table] if recipe else []
     rows = [(table, row) for table in tables for row in published.compare(results, table).rows if row.n]
     facts = {key: manifest[key] for key in _KEPT if key in manifest}
     facts |= {"experiment": experiment.name, "config": recipe.name if recipe else "", "variant": variant}

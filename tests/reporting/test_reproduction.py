@@ -104,7 +104,7 @@ def test_a_run_that_holds_several_tables_is_compared_with_each(tmp_path):
     # also one whose config had a single table when it ran
     entries = stored(tmp_path, tables[0], values, tables=[{"layout": tables[0]}])
     found = reproduction.status(entries).found
-    assert [each.table for each in found] == tables
+    assert [each.table for each in found] == [spec.layout for spec in entries[0].experiment.tables] == tables
     assert all(each.comparison.compared == each.comparison.count("agrees") > 70 for each in found)
 
 
