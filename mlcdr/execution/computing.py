@@ -103,7 +103,8 @@ class _Context:
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
         self.choices = Memo(charged=False)  # of parameters, once for the data set
         # moments and what they keep refer to each other: where arrays are large, they must not wait for the collector
-        self.large = self.dataset.n_instances * self.dataset.n_features >= 5_000_000
+        n, d = self.dataset.n_instances, self.dataset.n_features
+        self.large = n * max(n, d) >= 5_000_000
 
     def training(self, split: Split) -> Moments:
         """The moments of a split's training rows; rows whose labels are hidden are included without labels."""

@@ -486,7 +486,7 @@ def has_decision_function(classifier: Any) -> bool:
 
 def as_dense(Y: Any) -> NDArray[Any]:
     """Y as a dense array."""
-    return Y.toarray() if sp.issparse(Y) else np.asarray(Y)
+    return Y.toarray(order="C") if sp.issparse(Y) else np.asarray(Y)
 
 
 def given(name: str, matrix: Any, width: int, or_fewer: bool = False) -> NDArray[Any]:

@@ -90,9 +90,16 @@ def lanczos(times: Operator, size: int, n: int) -> tuple[Array, Array]:
 
 
 def conjugate_gradients(
-    times: Operator, diagonal: Array, right: Array, tolerance: float = 1e-14, most: int = 5000
+    times: Operator,
+    diagonal: Array,
+    right: Array,
+    tolerance: float = 1e-14,
+    most: int = 5000,
+    start: Array | None = None,
 ) -> Array:
     """A⁻¹B (d×q) for positive definite A, given as an operator, and its diagonal, by which it is preconditioned.
+
+    `start` (d×q; None: 0) is where the iteration begins.
 
     A column is done when its residual is below `tolerance` of B's, in the norm of diag(A)⁻¹. Cost: products with A,
     about √κ·16 of them, κ the condition of A at unit diagonal.
@@ -103,14 +110,16 @@ def conjugate_gradients(
         When a column is not done after `most` rounds.
     """
     inverse = 1 / diagonal[:, None]
-    solution, residual = np.zeros_like(right), right.copy()
+    goal = tolerance**2 * np.sum(right * (inverse * right), axis=0)
+    solution = np.zeros_like(right) if start is None else start.copy()
+    residual = right.copy() if start is None else right - times(start)
     direction = inverse * residual
     energy = np.sum(residual * direction, axis=0)
-    goal = tolerance**2 * energy
     for _ in range(most):
-        active = np.flatnonzero(energy > goal)
-        if not len(active):
+        going = energy > goal
+        if not going.any():
             return solution
+        active = slice(None) if going.all() else np.flatnonzero(going)  # a slice copies nothing
         image = times(direction[:, active])
         step = energy[active] / np.sum(direction[:, active] * image, axis=0)
         solution[:, active] += step * direction[:, active]

@@ -67,8 +67,8 @@ def symmetric(lower: Array) -> Array:
 
 
 def dense(a: Any) -> Array:
-    """`a` as a dense array of doubles."""
-    return np.asarray(a.toarray() if sp.issparse(a) else a, dtype=np.float64)
+    """`a` as a dense array of doubles; a sparse one in row order, whatever its class."""
+    return np.asarray(a.toarray(order="C") if sp.issparse(a) else a, dtype=np.float64)
 
 
 def frozen(a: Any) -> Any:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space import mifs
 from mlcdr.methods.feature_space.csfs import CSFS
 from mlcdr.methods.feature_space.f_score import FScore
 from mlcdr.methods.feature_space.mifs import MIFS
@@ -129,7 +130,8 @@ def test_mifs_solves_for_its_codes():
     laplacian = graphs.laplacian(graphs.heat_graph(X, 5, 1.0))
     rng = np.random.default_rng(0)
     image, P = rng.standard_normal((30, 3)), rng.standard_normal((Y.shape[1], 3))
-    V = step._codes(image, Y, P, laplacian)
+    near = rng.standard_normal((30, 3))
+    V = step._codes(image + 0.7 * Y @ P, P.T @ P, laplacian, near)
     np.testing.assert_allclose(V - image + 0.3 * laplacian @ V + 0.7 * (V @ P.T - Y) @ P, 0, atol=1e-9)
 
 
@@ -141,6 +143,36 @@ def test_mifs_begins_with_a_ridge_regression_on_the_leading_codes(n):
     expected = np.linalg.solve(X.T @ X + 0.5 * np.eye(12), X.T @ (left[:, :2] * sizes[:2]))
     found = MIFS(alpha=0.5, n_components=2, max_iter=1).fit(X, Y).coef_
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-10)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.05])
+def test_mifs_by_plain_solves(share):
+    """Of dense and of rare labels, which are multiplied as a sparse matrix."""
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((60, 5)), (rng.random((60, 4)) < share).astype(float)
+    laplacian = graphs.laplacian(graphs.heat_graph(X, 5, 1.0)).toarray()
+    left, sizes, _ = np.linalg.svd(Y, full_matrices=False)
+    V, penalty, objective = left[:, :3] * sizes[:3], np.full(5, 0.5), []
+    for _ in range(4):
+        P = np.linalg.lstsq(V, Y, rcond=None)[0].T
+        W = np.linalg.solve(X.T @ X + np.diag(penalty), X.T @ V)
+        system = np.kron(np.eye(3), np.eye(60) + 0.3 * laplacian) + np.kron(0.7 * P.T @ P, np.eye(60))
+        V = np.linalg.solve(system, (X @ W + 0.7 * Y @ P).ravel(order="F")).reshape(60, 3, order="F")
+        penalty = 0.5 * row_sparse.weights(W)
+        smooth = 0.3 * np.trace(V.T @ laplacian @ V) + 0.5 * np.linalg.norm(W, axis=1).sum()
+        objective.append(np.sum((X @ W - V) ** 2) + 0.7 * np.sum((Y - V @ P.T) ** 2) + smooth)
+    found = MIFS(alpha=0.5, beta=0.7, gamma=0.3, n_components=3, tol=0, max_iter=4).fit(X, Y)
+    np.testing.assert_allclose(found.objective_, objective, rtol=1e-7)
+    np.testing.assert_allclose(np.abs(found.coef_), np.abs(W), rtol=1e-6, atol=1e-9)
+
+
+def test_mifs_regresses_on_dependent_codes_with_the_least_norm():
+    rng = np.random.default_rng(0)
+    Y, V = rng.standard_normal((20, 4)), rng.standard_normal((20, 3))
+    for codes in (V, V @ np.diag([1, 1, 0]), V[:, [0, 1, 1]], V @ np.diag([1, 1e-4, 1e4])):
+        expected = np.linalg.lstsq(codes, Y, rcond=None)[0].T
+        np.testing.assert_allclose(codes @ mifs._regress(Y, codes).T, codes @ expected.T, atol=1e-6)
+    np.testing.assert_allclose(mifs._regress(Y, V[:, [0, 1, 1]])[:, 1], mifs._regress(Y, V[:, [0, 1, 1]])[:, 2])
 
 
 def test_objectives_of_mifs_do_not_rise_on_fifty_problems():

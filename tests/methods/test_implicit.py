@@ -187,6 +187,10 @@ def test_conjugate_gradients_solve_and_tell_when_they_cannot():
     B = np.column_stack([A @ rng.standard_normal((40, 3)), np.zeros(40)])
     found = operators.conjugate_gradients(lambda v: A @ v, np.diag(A), B)
     np.testing.assert_allclose(found * s[:, None], np.linalg.solve(A, B) * s[:, None], rtol=1e-9, atol=1e-9)
+    asked = []
+    again = operators.conjugate_gradients(lambda v: asked.append(v) or A @ v, np.diag(A), B, 1e-10, start=found)
+    np.testing.assert_array_equal(again, found)
+    assert len(asked) == 1  # it begins at the solution
     with pytest.raises(linalg.IllConditioned, match="do not converge in 3 rounds"):
         operators.conjugate_gradients(lambda v: A @ v, np.diag(A), B, most=3)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
+from sklearn.svm import LinearSVC
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.learners.linear_svm import LinearSVM
@@ -35,6 +37,28 @@ def test_it_is_at_the_minimum(solver, name, C):
     sparse = LinearSVM(C, solver, tol=1e-8, random_state=0).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(sparse.coef_, model.coef_, atol=1e-6)
     np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), model.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual"])
+def test_it_is_that_of_scikit_learn_to_the_last_bit(solver):
+    """Which is not called, since it would check and copy X for each label, but whose LIBLINEAR is."""
+    X, Y = problem("plain")
+    X = np.where(np.abs(X) < 0.5, 0.0, X * np.logspace(0, 0.5, X.shape[1]))
+    theirs = LinearSVC(dual=solver == "dual", max_iter=10_000, random_state=7).fit(X, Y[:, 0])
+    wide = sp.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    for form in (X, np.asfortranarray(X), sp.csr_array(X), wide, sp.csr_array(X.astype(np.float32))):
+        model = LinearSVM(solver=solver, random_state=7).fit_moments(Moments.from_arrays(form, Y[:, [0]]))
+        expected = (
+            theirs
+            if form.dtype == np.float64
+            else LinearSVC(dual=solver == "dual", max_iter=10_000, random_state=7).fit(form, Y[:, 0])
+        )
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        np.testing.assert_array_equal(model.intercept_, expected.intercept_)
+        assert model.n_iter_ == expected.n_iter_
+    with pytest.warns(ConvergenceWarning, match="more iterations are needed"):
+        LinearSVM(solver=solver, max_iter=1, random_state=7).fit(X, Y[:, 0])
 
 
 @pytest.mark.parametrize(("solver", "stops_at"), [("primal", 0.01), ("dual", 0.1)])

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr.numerics import factorisation, linalg, regression
+from mlcdr.methods.contracts import as_dense
+from mlcdr.numerics import factorisation, linalg, regression, sums
 from mlcdr.numerics.memo import Memo, metered
-from mlcdr.numerics.moments import Moments, weighted_moments
+from mlcdr.numerics.moments import Moments, beside, weighted_moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 
@@ -528,3 +529,23 @@ def test_no_direction_is_left(capfd):
     for ridge in (0.0, 1.0):
         assert regression.coefficients(none, ridge).shape == (0, 6)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("shape", [(40, 7, 3), (40, 7, 0), (4, 0, 2)])
+def test_columns_beside_sparse_rows_are_those_of_scipy_hstack(shape):
+    n, d, q = shape
+    rng = np.random.default_rng(0)
+    X = sp.random_array((n, d), density=0.2, format="csr", rng=rng)
+    columns = np.asfortranarray(rng.integers(0, 2, (n, q)).astype(np.uint8))
+    found, expected = beside(X, columns), sp.csr_array(sp.hstack([X, columns]))
+    assert found.has_canonical_format
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_any_sparse_class_becomes_rows_in_c_order():
+    X = sp.random_array((5, 4), density=0.5, rng=np.random.default_rng(0))
+    for form in ("csr", "csc", "coo", "lil", "dok", "bsr"):
+        for function in (sums.dense, as_dense):
+            assert function(X.asformat(form)).flags.c_contiguous, form

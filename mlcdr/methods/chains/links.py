@@ -28,6 +28,7 @@ from mlcdr.methods.contracts import (
     has_probabilities,
     takes_moments,
 )
+from mlcdr.methods.learners.binary import LinearBinaryClassifier
 from mlcdr.methods.learners.logistic_regression import CERTAIN, LogisticRegression
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.methods.multilabel import Array, MetaClassifier, MultilabelClassifier
@@ -55,7 +56,10 @@ def with_labels(moments: Moments, inputs: Sequence[int], targets: Sequence[int])
     i, t = np.asarray(inputs), np.asarray(targets)
     before = np.diag(moments.yy if moments.part_of is None else moments.part_of.yy)[i]
     live = (np.diag(moments.yy)[i] > 1e-14 * before).astype(np.float64)
-    scatter = moments.yy[np.ix_(i, i)] * np.outer(live, live)
+
+    def inner() -> Array:
+        of_inputs = live * moments.xy[:, i]
+        return np.block([[moments.xx_lower, of_inputs], [of_inputs.T, moments.yy[np.ix_(i, i)] * np.outer(live, live)]])
 
     def rows() -> tuple[Any, Any]:
         X, Y = moments.rows()
@@ -65,7 +69,7 @@ def with_labels(moments: Moments, inputs: Sequence[int], targets: Sequence[int])
         moments.n,
         np.append(moments.mean_x, moments.mean_y[i]),
         moments.mean_y[t],
-        lambda: np.block([[moments.xx_lower, live * moments.xy[:, i]], [(live * moments.xy[:, i]).T, scatter]]),
+        inner,
         lambda: np.vstack([moments.xy[:, t], live[:, None] * moments.yy[np.ix_(i, t)]]),
         lambda: moments.yy[np.ix_(t, t)],
         rows if moments.has_rows else None,
@@ -138,6 +142,8 @@ class Link:
         if self.model is None:
             return np.full(X.shape[0], self.constant)
         seen = self._seen(X, values)
+        if isinstance(self.model, LinearBinaryClassifier):
+            return self.model.scores(seen)
         if has_decision_function(self.model):
             return np.asarray(self.model.decision_function(seen), dtype=np.float64)
         if has_probabilities(self.model):

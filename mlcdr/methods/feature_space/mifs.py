@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SIZE, parameter
 from mlcdr.methods.feature_space.linear import label_sets
@@ -15,6 +16,12 @@ from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import conjugate_gradients
+from mlcdr.numerics.sums import dense
+
+# Columns of V of which less than this part is independent of the others are solved for by singular values.
+_DEPENDENT = 1e-4
+# Labels of which fewer than this share are present are multiplied as a sparse matrix, which is quicker.
+_SPARSE = 0.1
 
 
 class MIFS(RowSparseSelector):
@@ -61,6 +68,8 @@ class MIFS(RowSparseSelector):
         )
         laplacian = graphs.laplacian(graph)
         V = _leading_codes(Y, n_kept(self.n_components, moments.n_labels))
+        labels = sp.csr_array(Y) if Y.mean() < _SPARSE else Y
+        size = float(np.sum(Y**2))
         W = np.zeros((d, V.shape[1]))
         ones, penalty = np.ones(n), np.full(d, self.alpha)
         scatter = (
@@ -69,33 +78,48 @@ class MIFS(RowSparseSelector):
 
         def step() -> float:
             nonlocal V, W, penalty
-            P = scipy.linalg.lstsq(V, Y)[0].T
+            P = _regress(labels, V)
             if scatter is None:
                 W = row_sparse.penalised(X, ones, penalty, V)
             else:
                 W = row_sparse.positive_solver(scatter + np.diag(penalty))(X.T @ V)
-            V = self._codes(X @ W, Y, P, laplacian)
+            image, product, gram = X @ W, labels @ P, P.T @ P
+            V = self._codes(image + self.beta * product, gram, laplacian, V)
             penalty = self.alpha * row_sparse.weights(W)
-            value = np.sum((X @ W - V) ** 2) + self.beta * np.sum((Y - V @ P.T) ** 2)
+            missed = size - 2 * np.sum(V * product) + np.sum(V * (V @ gram))  # ‖Y − VPᵀ‖²
+            value = np.sum((image - V) ** 2) + self.beta * missed
             smoothness = self.gamma * np.sum(V * (laplacian @ V))
             return float(value + smoothness) + self.alpha * row_sparse.norm(W)
 
         objective = row_sparse.descend(step, self.tol, self.max_iter)
         return W, objective
 
-    def _codes(self, image: Array, Y: Array, P: Array, laplacian: Any) -> Array:
-        """V (n×k) that is best for XW = `image` (n×k) and P (K×k)."""
-        values, vectors = scipy.linalg.eigh(P.T @ P)
+    def _codes(self, right: Array, gram: Array, laplacian: Any, near: Array) -> Array:
+        """V (n×k) that solves V + γL_xV + βVPᵀP = `right` (n×k), with `gram` = PᵀP (k×k), from a V that is near."""
+        values, vectors = scipy.linalg.eigh(gram)
         own = 1 + self.beta * np.maximum(values, 0.0)
-        right = (image + self.beta * Y @ P) @ vectors
+        right = right @ vectors
 
         def times(codes: Array) -> Array:
             codes = codes.reshape(right.shape)
             return (own * codes + self.gamma * (laplacian @ codes)).reshape(-1, 1)
 
         diagonal = own + self.gamma * laplacian.diagonal()[:, None]
-        codes = conjugate_gradients(times, diagonal.ravel(), right.reshape(-1, 1), 1e-10)
+        start = (near @ vectors).reshape(-1, 1)
+        codes = conjugate_gradients(times, diagonal.ravel(), right.reshape(-1, 1), 1e-10, start=start)
         return codes.reshape(right.shape) @ vectors.T
+
+
+def _regress(Y: Any, V: Array) -> Array:
+    """P (K×k) that minimises ‖Y − VPᵀ‖, of least norm: by the k×k side, unless the columns of V nearly depend."""
+    gram = V.T @ V
+    lengths = np.sqrt(np.diag(gram))
+    if lengths.min() > 0:
+        lower, info = scipy.linalg.lapack.dpotrf(gram / np.outer(lengths, lengths), lower=1, clean=0, overwrite_a=1)
+        if info == 0 and np.diag(lower).min() > _DEPENDENT:
+            right = (Y.T @ V).T / lengths[:, None]
+            return (scipy.linalg.cho_solve((lower, True), right, check_finite=False) / lengths[:, None]).T
+    return scipy.linalg.lstsq(V, dense(Y))[0].T
 
 
 def _leading_codes(Y: Array, k: int) -> Array:

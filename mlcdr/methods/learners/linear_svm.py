@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.svm import LinearSVC
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import _liblinear as liblinear
+from sklearn.utils import check_random_state
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 
+_PRIMAL, _DUAL = 2, 1  # LIBLINEAR's numbers of the solvers of the squared hinge loss
 _TOL_PRIMAL, _TOL_DUAL = 0.01, 0.1  # LIBLINEAR's defaults of −e for −s 2 and −s 1
 
 
@@ -65,7 +70,20 @@ class LinearSVM(LinearBinaryClassifier):
         if y.min() != y.max():
             dual = n <= d if self.solver == "auto" else self.solver == "dual"
             tol = self.tol if self.tol is not None else _TOL_DUAL if dual else _TOL_PRIMAL
-            machine = LinearSVC(
-                C=self.C, dual=dual, tol=tol, max_iter=self.max_iter, random_state=self.random_state
-            ).fit(X, y)
-            self.coef_, self.intercept_, self.n_iter_ = machine.coef_, machine.intercept_, int(machine.n_iter_)
+            self._solve(X, y, dual, tol)
+
+    def _solve(self, X: Any, y: Array, dual: bool, tol: float) -> None:
+        """Find w and b as `LinearSVC` of scikit-learn does, which would check and copy X for each label anew."""
+        sparse, X = sp.issparse(X), X.astype(np.float64, copy=False)
+        if sparse and X.indices.dtype != np.int32:  # LIBLINEAR knows no others
+            X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
+        rows = X if sparse else np.ascontiguousarray(X)
+        solver, bias, each = _DUAL if dual else _PRIMAL, 1.0, np.ones(len(y))
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        liblinear.set_verbosity_wrap(0)
+        found, n_iter = liblinear.train_wrap(
+            rows, y, sparse, solver, tol, bias, self.C, np.ones(2), self.max_iter, seed, 0.1, each
+        )
+        self.coef_, self.intercept_, self.n_iter_ = found[:, :-1], found[:, -1], int(n_iter.max())
+        if self.n_iter_ >= self.max_iter:
+            warnings.warn("LIBLINEAR did not converge: more iterations are needed", ConvergenceWarning, stacklevel=2)
