@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -36,6 +39,7 @@ from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.numerics.moments import Moments
 from tests import small
 from tests.small import FOUR, SIZES
 
@@ -454,6 +458,40 @@ def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path: Path, monkeyp
     (group, *_) = groups(experiment, data.source, small.planned(experiment)[1])
     with pytest.raises(processes.Stop):
         Computer(data).compute(group)
+
+
+class Square:
+    """What `KeepsProducts` keeps of a split; `alive` are those that exist."""
+
+    alive: ClassVar[weakref.WeakSet[Square]] = weakref.WeakSet()
+
+    def __init__(self, of: Any):
+        self.of = of  # as moments and what they keep refer to each other
+        self.alive.add(self)
+
+
+class KeepsProducts(LeastSquares):
+    def fit_moments(self, moments: Moments) -> KeepsProducts:
+        moments.labels.once("an n×n matrix", lambda: Square(moments.labels))
+        return super().fit_moments(moments)
+
+
+def test_what_a_split_keeps_is_freed_where_rows_are_many_and_features_few(tmp_path: Path) -> None:
+    """An n×n matrix is large then, though the data are not."""
+    arff = small.write_dataset(tmp_path, n=2400, d=2, labels=2)
+    splits = {"kind": "shuffle", "repeats": 2, "train_size": 0.9, "seed": 1}
+    method = {"feature_space": "pca", "learner": f"{__name__}.KeepsProducts"}
+    experiment = small.experiment(arff, methods={"A": method}, sweep={}, splits=splits, metrics=["hamming_loss"])
+    data = small.read_data(experiment)
+    computer = Computer(data)
+    gc.disable()
+    try:
+        for group in groups(experiment, data.source, plan(experiment, data)):
+            (score,) = computer.compute(group).scores
+            assert score.values is not None, score.error
+            assert not Square.alive
+    finally:
+        gc.enable()
 
 
 def test_the_seed_of_the_methods_is_in_every_key(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
