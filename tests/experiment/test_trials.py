@@ -463,9 +463,11 @@ def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path: Path, monkeyp
 class Square:
     """What `KeepsProducts` keeps of a split; `alive` are those that exist."""
 
+    made: ClassVar[int] = 0
     alive: ClassVar[weakref.WeakSet[Square]] = weakref.WeakSet()
 
     def __init__(self, of: Any):
+        Square.made += 1
         self.of = of  # as moments and what they keep refer to each other
         self.alive.add(self)
 
@@ -490,6 +492,7 @@ def test_what_a_split_keeps_is_freed_where_rows_are_many_and_features_few(tmp_pa
             (score,) = computer.compute(group).scores
             assert score.values is not None, score.error
             assert not Square.alive
+        assert Square.made == 2
     finally:
         gc.enable()
 

@@ -169,10 +169,10 @@ def test_mifs_by_plain_solves(share):
 def test_mifs_regresses_on_dependent_codes_with_the_least_norm():
     rng = np.random.default_rng(0)
     Y, V = rng.standard_normal((20, 4)), rng.standard_normal((20, 3))
-    for codes in (V, V @ np.diag([1, 1, 0]), V[:, [0, 1, 1]], V @ np.diag([1, 1e-4, 1e4])):
+    near = np.column_stack([V[:, :2], V[:, 1] + 1e-6 * V[:, 2]])
+    for codes in (V, V @ np.diag([1, 1, 0]), V[:, [0, 1, 1]], V @ np.diag([1, 1e-4, 1e4]), near):
         expected = np.linalg.lstsq(codes, Y, rcond=None)[0].T
-        np.testing.assert_allclose(codes @ mifs._regress(Y, codes).T, codes @ expected.T, atol=1e-6)
-    np.testing.assert_allclose(mifs._regress(Y, V[:, [0, 1, 1]])[:, 1], mifs._regress(Y, V[:, [0, 1, 1]])[:, 2])
+        np.testing.assert_allclose(mifs._regress(Y, codes), expected, rtol=1e-8, atol=1e-12)
 
 
 def test_objectives_of_mifs_do_not_rise_on_fifty_problems():

@@ -41,7 +41,7 @@ def test_it_is_at_the_minimum(solver, name, C):
 
 @pytest.mark.parametrize("solver", ["primal", "dual"])
 def test_it_is_that_of_scikit_learn_to_the_last_bit(solver):
-    """Which is not called, since it would check and copy X for each label, but whose LIBLINEAR is."""
+    """Its LIBLINEAR is called without its checks."""
     X, Y = problem("plain")
     X = np.where(np.abs(X) < 0.5, 0.0, X * np.logspace(0, 0.5, X.shape[1]))
     theirs = LinearSVC(dual=solver == "dual", max_iter=10_000, random_state=7).fit(X, Y[:, 0])
@@ -59,6 +59,15 @@ def test_it_is_that_of_scikit_learn_to_the_last_bit(solver):
         assert model.n_iter_ == expected.n_iter_
     with pytest.warns(ConvergenceWarning, match="more iterations are needed"):
         LinearSVM(solver=solver, max_iter=1, random_state=7).fit(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_features_that_are_not_finite_are_refused(wrong):
+    X, Y = problem("plain")
+    X[3, 1] = wrong
+    for form in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match="Input contains"):
+            LinearSVM()._fit_valid(form, Y[:, 0].astype(float))
 
 
 @pytest.mark.parametrize(("solver", "stops_at"), [("primal", 0.01), ("dual", 0.1)])

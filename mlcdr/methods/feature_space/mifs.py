@@ -18,9 +18,9 @@ from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import conjugate_gradients
 from mlcdr.numerics.sums import dense
 
-# Columns of V of which less than this part is independent of the others are solved for by singular values.
+# Where less than this part of a column of V is independent of those before it, P is found by singular values.
 _DEPENDENT = 1e-4
-# Labels of which fewer than this share are present are multiplied as a sparse matrix, which is quicker.
+# Labels with a smaller share of ones than this are multiplied as a sparse matrix, which is quicker.
 _SPARSE = 0.1
 
 
@@ -86,7 +86,8 @@ class MIFS(RowSparseSelector):
             image, product, gram = X @ W, labels @ P, P.T @ P
             V = self._codes(image + self.beta * product, gram, laplacian, V)
             penalty = self.alpha * row_sparse.weights(W)
-            missed = size - 2 * np.sum(V * product) + np.sum(V * (V @ gram))  # ‖Y − VPᵀ‖²
+            fitted = V @ np.asarray(np.linalg.qr(P, mode="r")).T  # as long as VPᵀ
+            missed = size - 2 * np.sum(V * product) + np.sum(fitted**2)  # ‖Y − VPᵀ‖²
             value = np.sum((image - V) ** 2) + self.beta * missed
             smoothness = self.gamma * np.sum(V * (laplacian @ V))
             return float(value + smoothness) + self.alpha * row_sparse.norm(W)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import _liblinear as liblinear
-from sklearn.utils import check_random_state
+from sklearn.svm import _liblinear as liblinear  # of scikit-learn 1.6 to 1.9; not public
+from sklearn.utils import assert_all_finite, check_random_state
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
@@ -73,9 +73,12 @@ class LinearSVM(LinearBinaryClassifier):
             self._solve(X, y, dual, tol)
 
     def _solve(self, X: Any, y: Array, dual: bool, tol: float) -> None:
-        """Find w and b as `LinearSVC` of scikit-learn does, which would check and copy X for each label anew."""
+        """Find w and b as `LinearSVC` of scikit-learn does, which takes longer to check its input for each label."""
         sparse, X = sp.issparse(X), X.astype(np.float64, copy=False)
-        if sparse and X.indices.dtype != np.int32:  # LIBLINEAR knows no others
+        assert_all_finite(X.data if sparse else X)
+        if sparse and X.indices.dtype != np.int32:  # the only type that LIBLINEAR takes
+            if X.nnz > np.iinfo(np.int32).max:
+                raise ValueError(f"LIBLINEAR takes at most {np.iinfo(np.int32).max} stored entries, X has {X.nnz}")
             X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
         rows = X if sparse else np.ascontiguousarray(X)
         solver, bias, each = _DUAL if dual else _PRIMAL, 1.0, np.ones(len(y))
