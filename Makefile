@@ -11,7 +11,8 @@ READY  := $(VENV)/.ready
 # Where it is set, each of the many processes of a run and of the tests compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all flake mutants lint machine-code count bounds bench bench-scale torture fuzz audit data docs golden clean record record-small
+.PHONY: run test test-all flake mutants lint machine-code count bounds bench bench-scale torture fuzz audit data docs golden clean
+.PHONY: record record-small record-all
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-sun-2017-figure8-5 reproduce-sun-2017-figures-of-data
 
 run: $(READY)
@@ -119,13 +120,14 @@ reproduce-sun-2017-figure8-5: reproduce-sun-2017-table8-1-large
 	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_1 results/sun_2017_thesis_table8_1_large \
 	    --out results/sun_2017_thesis_figure8_5
 
-# Every published table, stored in results/record from one commit, or in minutes what is judged of them; `make docs` then
-# writes the gallery. Continues where it ended; `mlcdr record --plan` lists the runs.
-record record-small: $(READY)
-	$(SAME_DIGITS) $(BIN)/mlcdr record $(if $(findstring small,$@),--small) --jobs $(JOBS)
+# Every published table, stored in results/record from one commit, or in minutes what is judged of them, or also other
+# readings and what takes hours; `make docs` then writes the gallery. Continues where it ended; `mlcdr record --plan` lists
+# the runs.
+record record-small record-all: $(READY)
+	$(SAME_DIGITS) $(BIN)/mlcdr record $(patsubst record-%,--%,$(filter-out record,$@)) --jobs $(JOBS)
 
-# OpenBLAS and NumPy choose their code by the processor, and it changes last digits. With AVX2, which x86-64 processors have
-# had for ten years, all of them compute the same; elsewhere (ARM) the processor's own code is taken.
+# OpenBLAS and NumPy choose their code by the processor, and it changes last digits. On Linux all x86-64 processors that have
+# AVX2 get the same; elsewhere the processor's own code is taken.
 SAME_DIGITS := $(if $(shell grep -lsw avx2 /proc/cpuinfo),OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR")
 
 # What tables and figures are compared with in the tests, written anew; look at the difference before it is kept.

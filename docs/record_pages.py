@@ -75,7 +75,7 @@ def gallery() -> str:
     parts = [
         "The results for every published table: a page for each paper has its tables in the paper's layout, and the "
         "colour of each cell shows whether it agrees. The numbers are those of the record (`results/record`), made by "
-        "`make record` and `mlcdr record --all`; [what the papers say](papers.md) has the findings, and the "
+        "`make record` and `make record-all`; [what the papers say](papers.md) has the findings, and the "
         "[leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
         "`mlcdr datasets fetch --all --folds`.\n",
         *_commits(_entries()),
