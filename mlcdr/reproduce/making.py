@@ -16,6 +16,7 @@ import joblib
 from mlcdr.data.sources import how_to_get
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
+from mlcdr.processes import stop_on_signals
 from mlcdr.reproduce import published, recipes, record
 from mlcdr.reproduce.recipes import LARGE, SMALL, Recipe, Step
 from mlcdr.results.manifest import Manifest
@@ -175,17 +176,15 @@ def run(planned: Sequence[Planned], out: Path, jobs: int, ended: Callable[[Plann
         _, errors = process.communicate()
         ended(each, "" if process.returncode == 0 else errors.strip() or f"exit code {process.returncode}")
 
+    pool = ThreadPoolExecutor(lanes)
     try:
-        for each in long:
-            one(each, cores)
-        with ThreadPoolExecutor(lanes) as pool:
-            try:
-                for future in [pool.submit(one, each, max(1, cores // lanes)) for each in rest]:
-                    future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with stop_on_signals():  # runs would go on without this process
+            for each in long:
+                one(each, cores)
+            for future in [pool.submit(one, each, max(1, cores // lanes)) for each in rest]:
+                future.result()
     except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             if process.poll() is None:
                 process.terminate()  # it saves what is finished

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -399,3 +400,35 @@ def test_long_runs_get_all_workers_first_and_timed_ones_one(tmp_path, monkeypatc
     assert calls[0] == ("long", "4")
     assert sorted(calls[1:]) == [("short", "2"), ("timed", "1")]
     assert sorted(error for _, error in ended) == ["", "", "wrong"]
+
+
+_MAKING = """
+import subprocess, sys
+from pathlib import Path
+from types import SimpleNamespace
+from mlcdr.reproduce import making
+from mlcdr.reproduce.recipes import Step
+
+started = subprocess.Popen
+
+def popen(line, **options):
+    process = started([sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
+    process.stdout.read(1)
+    print(process.pid, flush=True)
+    return process
+
+subprocess.Popen = popen
+planned = [making.Planned(Step(SimpleNamespace(path=name)), name, 1.0, False, False) for name in "ab"]
+making.run(planned, Path("."), 2, lambda each, error: None)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_runs_end_with_the_command_that_started_them(tmp_path):
+    making_it = subprocess.Popen([sys.executable, "-c", _MAKING], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    pids = [int(making_it.stdout.readline()) for _ in range(2)]
+    making_it.send_signal(signal.SIGTERM)
+    making_it.communicate(timeout=60)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
