@@ -673,12 +673,13 @@ def beside(X: Any, columns: Array) -> Any:
     # chains do this for every label, and scipy's hstack takes three times as long
     present = columns != 0
     rows, at = np.divmod(np.flatnonzero(present), columns.shape[1])
+    shape = X.shape[0], X.shape[1] + columns.shape[1]
     counts = np.bincount(rows, minlength=X.shape[0])
-    added = np.append(0, np.cumsum(counts)).astype(X.indptr.dtype)
+    added = np.append(0, np.cumsum(counts))
     data = np.empty(X.nnz + len(rows), np.result_type(X.data, columns))
-    indices = np.empty(len(data), X.indices.dtype)
+    indices = np.empty(len(data), sp.get_index_dtype(maxval=max(len(data), shape[1])))
     own = np.arange(X.nnz) + np.repeat(added[:-1], np.diff(X.indptr))
     new = np.arange(len(rows)) + np.repeat(X.indptr[1:], counts)
     data[own], indices[own] = X.data, X.indices
     data[new], indices[new] = columns[present], at + X.shape[1]
-    return sp.csr_array((data, indices, X.indptr + added), (X.shape[0], X.shape[1] + columns.shape[1]))
+    return sp.csr_array((data, indices, (X.indptr + added).astype(indices.dtype)), shape)

@@ -111,8 +111,8 @@ def conjugate_gradients(
     """
     inverse = 1 / diagonal[:, None]
     goal = tolerance**2 * np.sum(right * (inverse * right), axis=0)
-    solution = np.zeros_like(right) if start is None else start.copy()
-    residual = right.copy() if start is None else right - times(start)
+    solution = np.zeros_like(right) if start is None else np.where(goal > 0, start, 0.0)
+    residual = right.copy() if start is None else right - times(solution)
     direction = inverse * residual
     energy = np.sum(residual * direction, axis=0)
     for _ in range(most):

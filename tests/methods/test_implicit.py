@@ -191,6 +191,11 @@ def test_conjugate_gradients_solve_and_tell_when_they_cannot():
     again = operators.conjugate_gradients(lambda v: asked.append(v) or A @ v, np.diag(A), B, 1e-10, start=found)
     np.testing.assert_array_equal(again, found)
     assert len(asked) == 1  # it begins at the solution
+    start = np.ones_like(B)
+    elsewhere = operators.conjugate_gradients(lambda v: A @ v, np.diag(A), B, start=start)
+    np.testing.assert_allclose(elsewhere * s[:, None], found * s[:, None], rtol=1e-9, atol=1e-9)
+    assert (elsewhere[:, 3] == 0).all()
+    assert (start == 1).all()
     with pytest.raises(linalg.IllConditioned, match="do not converge in 3 rounds"):
         operators.conjugate_gradients(lambda v: A @ v, np.diag(A), B, most=3)
 

@@ -10,6 +10,7 @@ from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics import factorisation, linalg, regression, sums
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments, beside, weighted_moments
+from mlcdr.numerics.sums import frozen
 from tests.methods.problems import NAMES, as_sparse, problem
 
 
@@ -535,8 +536,8 @@ def test_no_direction_is_left(capfd):
 def test_columns_beside_sparse_rows_are_those_of_scipy_hstack(shape):
     n, d, q = shape
     rng = np.random.default_rng(0)
-    X = sp.random_array((n, d), density=0.2, format="csr", rng=rng)
-    columns = np.asfortranarray(rng.integers(0, 2, (n, q)).astype(np.uint8))
+    X = frozen(sp.random_array((n, d), density=0.2, format="csr", rng=rng))
+    columns = np.asfortranarray(rng.integers(0, 2, (n, q)) * rng.normal(size=(n, q)))
     found, expected = beside(X, columns), sp.csr_array(sp.hstack([X, columns]))
     assert found.has_canonical_format
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
