@@ -670,7 +670,7 @@ def beside(X: Any, columns: Array) -> Any:
     """X (n×d, dense or CSR) with more columns (n×q, dense) behind its own; as sparse as it came."""
     if not sp.issparse(X):
         return np.hstack([X, columns])
-    # chains do this for every label, and scipy's hstack takes three times as long
+    # chains do this for every label, and scipy's hstack takes twice as long
     present = columns != 0
     rows, at = np.divmod(np.flatnonzero(present), columns.shape[1])
     shape = X.shape[0], X.shape[1] + columns.shape[1]

@@ -99,7 +99,7 @@ def conjugate_gradients(
 ) -> Array:
     """A⁻¹B (d×q) for positive definite A, given as an operator, and its diagonal, by which it is preconditioned.
 
-    `start` (d×q; None: 0) is where the iteration begins.
+    `start` (d×q; None: 0) is where the iteration begins, but for columns of B that are 0.
 
     A column is done when its residual is below `tolerance` of B's, in the norm of diag(A)⁻¹. Cost: products with A,
     about √κ·16 of them, κ the condition of A at unit diagonal.
