@@ -21,6 +21,7 @@ ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "
 """The signals that end a run; SIGHUP is sent when its terminal is closed."""
 
 _received: list[int] = []
+_holding: list[None] = []  # one for each `hold_signals` that is open
 
 
 class Stop(BaseException):
@@ -67,7 +68,8 @@ def stop_on_signals() -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:
         if not _received:
             _received.append(number)
-            raise Stop
+            if not _holding:
+                raise Stop
 
     before: dict[int, Any] = {}
     try:
@@ -86,6 +88,16 @@ def stop_on_signals() -> Iterator[None]:
         for each, handler in before.items():
             signal.signal(each, handler)
         _received.clear()
+
+
+@contextlib.contextmanager
+def hold_signals() -> Iterator[None]:
+    """Do the work of this block whole: a signal raises no `Stop` in it, and the next `raise_if_stopped` does."""
+    _holding.append(None)
+    try:
+        yield
+    finally:
+        _holding.pop()
 
 
 @contextlib.contextmanager

@@ -33,6 +33,7 @@ from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.keys import PROGRAM
 from mlcdr.experiment.trials import Score
+from mlcdr.processes import raise_if_stopped
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -56,7 +57,7 @@ class DaskCluster:
         self._scheduler = scheduler
 
     def n_threads(self) -> int:
-        """How many groups the present workers compute at the same time.
+        """How many groups the present workers compute at the same time; 1 before any has joined.
 
         Raises
         ------
@@ -65,7 +66,7 @@ class DaskCluster:
         """
         client = _connect(self._scheduler)
         try:
-            return int(client.scheduler_info(n_workers=0)["total_threads"])
+            return max(1, int(client.scheduler_info(n_workers=0)["total_threads"]))
         finally:
             client.close()
 
@@ -108,6 +109,7 @@ class _Work:
                 yield self._outcome(future)
             except KilledWorker:
                 suspects.append(group)
+            raise_if_stopped()
         # Dask reports all tasks that a dead worker had. Only a trial that ran alone is known to be the cause.
         for group in [replace(each, trials=(trial,)) for each in suspects for trial in each.trials]:
             future = self._submit(group)
@@ -116,6 +118,7 @@ class _Work:
             except KilledWorker as error:
                 yield GroupResult([Score(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
             del self.groups[future]
+            raise_if_stopped()
 
     @staticmethod
     def _outcome(future: Future) -> GroupResult:

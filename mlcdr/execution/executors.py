@@ -36,6 +36,8 @@ class Executor(Protocol):
             When a data set is not available any more.
         ExecutorLost
             When no worker, or no scheduler, is left.
+        Stop
+            When a signal has come; the results that are there are given before.
         """
 
 
@@ -46,6 +48,7 @@ class ThisProcess:
         """See `Executor`."""
         computer = Computer(data)
         for group in pending:
+            raise_if_stopped()
             yield computer.compute(group)
 
 

@@ -115,7 +115,7 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
 
     Raises
     ------
-    OSError
+    ResultsError
         When it cannot be written.
     """
     content = {

@@ -10,8 +10,9 @@ import joblib
 from threadpoolctl import threadpool_limits
 
 from mlcdr.config.loading import experiment_yaml
-from mlcdr.errors import ConfigError, UserError
+from mlcdr.errors import ConfigError, ResultsError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
+from mlcdr.execution.computing import GroupResult
 from mlcdr.execution.dask_backend import DaskCluster
 from mlcdr.execution.executors import Executor, ExecutorLost, Forked, ThisProcess
 from mlcdr.execution.listener import Listener
@@ -20,9 +21,9 @@ from mlcdr.execution.trying import SECONDS, find_mistakes
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.execution.writing import RunReport, are_written, write_results
 from mlcdr.experiment.model import Experiment, LimitsSpec
-from mlcdr.processes import Stop, protect_process, raise_if_stopped, stop_on_signals
+from mlcdr.processes import Stop, hold_signals, protect_process, stop_on_signals
 from mlcdr.results.store import Store
-from mlcdr.whole_files import write_atomically
+from mlcdr.whole_files import is_regular_file, write_atomically
 
 _UNTRIED = "nothing was computed; `--no-try` (try_methods=False) computes the other methods and records these failures"
 
@@ -108,6 +109,12 @@ def run(
         except ExecutorLost as error:
             report.interrupted, report.lost = True, str(error)
             listener.notice(f"{error}; what was finished is kept")
+        except Exception:
+            if plan is not None:
+                report.interrupted = True
+                with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
+                    write_results(experiment, plan, store, keeping, report)
+            raise
         if plan is not None:
             if same and len(plan.done) == len(plan.trials) and are_written(experiment, folder):
                 report.unchanged, report.done = True, report.planned
@@ -121,8 +128,8 @@ def run(
 def _text(path: Path) -> str:
     """What a file holds; nothing where there is none that can be read."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return path.read_text(encoding="utf-8") if is_regular_file(path) else ""
+    except (OSError, UnicodeDecodeError, ResultsError):
         return ""
 
 
@@ -170,22 +177,28 @@ def _local(plan: RunPlan, jobs: int, limits: LimitsSpec) -> Executor:
     return ThisProcess()
 
 
+def _record(result: GroupResult, plan: RunPlan, store: Store, report: RunReport, listener: Listener) -> set[str]:
+    """Record a group, and count it in the report; returns the keys of its trials."""
+    scores, trials = result.scores, plan.trials
+    # Scores on record stay, even if the files that were to be kept of the trial could not be written.
+    new = [score for score in scores if score.key not in plan.done]
+    store.record(trials, new, result.seconds * len(new) / len(scores), result.crashed)
+    failed = [score for score in scores if score.values is None]
+    report.failures += [(trials[score.key], score.error or "") for score in failed if score.key in plan.done]
+    report.computed += len(scores)
+    report.warned += result.warned
+    listener.advance(trials[scores[0].key].dataset, len(scores), len(failed))
+    return {score.key for score in scores}
+
+
 def _execute(executor: Executor, plan: RunPlan, store: Store, report: RunReport, listener: Listener) -> None:
     """Compute what is pending, and record each group as it comes."""
     left = {trial.key for group in plan.pending for trial in group.trials}
     # Closed here, not by the garbage collector: closing it ends the workers.
     with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
         for result in results:
-            scores, trials = result.scores, plan.trials
-            # Scores on record stay, even if the files that were to be kept of the trial could not be written.
-            store.record(trials, [s for s in scores if s.key not in plan.done], result.seconds, result.crashed)
-            failed = [score for score in scores if score.values is None]
-            report.failures += [(trials[s.key], s.error or "") for s in failed if s.key in plan.done]
-            report.computed += len(scores)
-            report.warned += result.warned
-            left -= {score.key for score in scores}
-            listener.advance(trials[scores[0].key].dataset, len(scores), len(failed))
-            raise_if_stopped()
+            with hold_signals():
+                left -= _record(result, plan, store, report, listener)
     if left:
         report.interrupted = True
         listener.notice(f"{len(left)} trials came to no end")

@@ -41,7 +41,15 @@ from mlcdr.execution.executors import ExecutorLost
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import Score, by_family
-from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, raise_if_stopped, watch_parent
+from mlcdr.processes import (
+    ENDING_SIGNALS,
+    Stop,
+    block_signals,
+    close_in_forks,
+    hold_signals,
+    raise_if_stopped,
+    watch_parent,
+)
 from mlcdr.standard_streams import protect_streams
 
 _PROC = Path("/proc")  # macOS and Windows have none
@@ -206,6 +214,9 @@ class LocalWorkers:
                 while suspects:  # alone, so that no other worker takes memory or disturbs it
                     again, suspects = suspects, []
                     yield from self._work(again, suspects, 1)
+            except Stop:
+                yield from self._finished()
+                raise
             finally:
                 for worker in self._workers:
                     worker.kill()
@@ -241,9 +252,17 @@ class LocalWorkers:
             watching = self._limits.any and any(worker.task for worker in self._workers)
             wait([worker.pipe for worker in self._workers], _LOOK if watching else _REST)
             for worker in list(self._workers):
-                yield from self._heard(worker, suspects)
+                with hold_signals():  # a message is read whole, and a result is recorded
+                    yield from self._heard(worker, suspects)
             for worker in list(self._workers):
                 yield from self._limited(worker, suspects)
+
+    def _finished(self) -> Iterator[GroupResult]:
+        """The results that workers have sent when a run is stopped, and that were not read yet."""
+        for worker in list(self._workers):
+            while worker in self._workers and worker.pipe.poll():
+                with hold_signals():
+                    yield from self._heard(worker, [])
 
     def _heard(self, worker: _Worker, suspects: list[_Task]) -> Iterator[GroupResult]:
         """Handle a message of a worker (it is ready, or has the result of its task), or its death."""
@@ -367,6 +386,6 @@ def _serve(pipe: Connection, parent: int) -> None:
             try:
                 answer = computer.compute(group, begin=lambda: pipe.send(_BEGUN))
             except UserError as error:
-                answer = error
+                answer = UserError(str(error))  # the lines of a ConfigError would be lost on the way
             except Exception as error:  # a bug of ours, whose traceback is lost on the way
                 answer = RuntimeError("".join(traceback.format_exception(error)))

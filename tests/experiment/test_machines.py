@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -346,6 +347,12 @@ def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: py
     with pytest.raises(UserError, match="no scheduler answers"):
         DaskCluster("tcp://127.0.0.1:1").n_threads()
     assert not (tmp_path / "small").exists()
+
+
+def test_a_cluster_whose_workers_have_not_joined_counts_as_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = SimpleNamespace(scheduler_info=lambda n_workers: {"total_threads": 0}, close=lambda: None)
+    monkeypatch.setattr("mlcdr.execution.dask_backend._connect", lambda scheduler: client)
+    assert DaskCluster("tcp://127.0.0.1:1").n_threads() == 1, "0 would mean that nothing is planned yet"
 
 
 def test_a_scheduler_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

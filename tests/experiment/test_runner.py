@@ -7,6 +7,8 @@ import random
 import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,15 @@ import pytest
 from mlcdr import processes
 from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
+from mlcdr.execution import runner
 from mlcdr.execution.computing import Computer, GroupResult
 from mlcdr.execution.executors import ThisProcess
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import data_source
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Manifest, read_manifest
+from mlcdr.results.record import progress
+from mlcdr.results.store import Store
 from tests import prepared, small
 from tests.small import FOUR, SIZES, Guess
 
@@ -201,6 +206,56 @@ def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: byt
     assert not report.interrupted
     assert (report.kept, report.computed) == (18, 6)
     assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_group_that_is_being_recorded_when_a_signal_comes_is_recorded(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    record = Store.record
+
+    def record_and_signal(self: Store, *arguments: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        record(self, *arguments)
+
+    monkeypatch.setattr(Store, "record", record_and_signal)
+    report = run(small.experiment(arff), tmp_path, jobs)
+    assert report.interrupted
+    assert report.done == report.computed
+    assert report.done in (4, 8), "the other worker may have sent a group, too"
+
+
+class Losing(ThisProcess):
+    """Its data set is gone after the first group; a group takes 8 seconds by its clock."""
+
+    def compute(self, pending: Any, data: Any) -> Any:
+        yield replace(next(super().compute(pending, data)), seconds=8.0)
+        raise DataError("tiny.arff: gone")
+
+
+def test_a_run_that_ends_by_an_error_writes_what_is_finished(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_local", lambda *_: Losing())
+    with pytest.raises(DataError, match="gone"):
+        run(small.experiment(arff), tmp_path)
+    folder = tmp_path / "small"
+    assert len(pd.read_csv(folder / "scores.csv").groupby(["method", SIZES, "split"])) == 4
+    assert Manifest.read(folder).trials.interrupted
+    assert progress(folder).run.error == "DataError: tiny.arff: gone"
+
+
+def test_what_is_kept_of_earlier_trials_adds_no_time_to_a_new_one(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(small.experiment(arff, methods={"PLST": FOUR["PLST"], "PBR": FOUR["PBR"]}), tmp_path)
+    monkeypatch.setattr(runner, "_local", lambda *_: Losing())
+    more = {"PLST": FOUR["PLST"], "PBR": FOUR["PBR"], "Ridge": MIXED["Ridge"]}
+    with pytest.raises(DataError):
+        run(small.experiment(arff, methods=more, keep={"scores": True}), tmp_path)
+    with closing(sqlite3.connect(tmp_path / "small" / "trials.sqlite")) as db:
+        (last,) = db.execute("SELECT trials, seconds FROM costs ORDER BY rowid DESC LIMIT 1").fetchall()
+    assert last == (1, 8 / 5), "of the five trials of the group one is new"
 
 
 def test_a_data_set_is_read_and_divided_once(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from mlcdr.errors import ConfigError, UserError
 from mlcdr.execution import workers
 from mlcdr.execution.computing import Group, groups
 from mlcdr.execution.runner import RunReport, run
+from mlcdr.processes import Stop
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.record import progress
 from tests import small
@@ -216,6 +217,41 @@ def test_workers_that_do_not_come_to_life_end_the_run(
 
 def _stillborn(*arguments: object) -> None:
     raise SystemExit(5)
+
+
+def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
+    arff: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = small.experiment(arff)
+    _, trials = small.planned(experiment)
+    pending: list[Group] = list(groups(experiment, small.read_data(experiment).source, trials))
+    local = workers.LocalWorkers(2, experiment.limits)
+
+    def stop_when_finished() -> None:
+        busy = [worker for worker in local._workers if worker.begun is not None and worker.task is not None]
+        if busy:
+            until(lambda: all(worker.pipe.poll() for worker in busy), "results")
+            unread.extend(worker.task.group.split for worker in busy if worker.task)
+            raise Stop
+
+    unread: list[int] = []
+    given: list[set[str]] = []
+    monkeypatch.setattr(workers, "raise_if_stopped", stop_when_finished)
+    with pytest.raises(Stop):
+        given.extend({score.key for score in result.scores} for result in local.compute(pending))
+    wanted = [{trial.key for trial in group.trials} for group in pending if group.split in unread]
+    assert wanted
+    assert all(keys in given for keys in wanted)
+
+
+def test_all_lines_of_an_error_come_from_a_worker(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def compute(self, group: Group, begin: Callable[[], None]) -> None:
+            raise ConfigError(["first line", "second line"])
+
+    monkeypatch.setattr(workers, "Computer", Refusing)
+    with pytest.raises(UserError, match=r"^first line\nsecond line$"):
+        run(small.experiment(arff), tmp_path, jobs=2)
 
 
 def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
