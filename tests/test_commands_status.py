@@ -273,6 +273,13 @@ def test_a_plan_is_what_a_run_then_does(here: Path, mlcdr: Callable[..., Outcome
     assert mlcdr("plan", "e.yaml", "--trust").out.splitlines()[-1] == "0 trials to compute"
 
 
+def test_a_plan_of_a_count_and_a_share_of_one_number(here: Path) -> None:
+    arff = here / "data" / "tiny.arff"
+    experiment = small.experiment(arff, methods={"PLST": FOUR["PLST"]}, sweep={SIZES: [1, "50%", 1.0]})
+    found = survey(experiment, Path("results"))
+    assert found.shared == (f"PLST: one fit at {SIZES} 1.0 serves {SIZES} 1, 50% too",)
+
+
 def test_a_plan_tells_of_tuning(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     tune = {"grid": {"learner.alpha": [0.1, 1, 10]}, "folds": 4, "metric": "hamming_loss"}
     methods = {"Ridge": {"learner": "ridge", "tune": tune}}

@@ -182,7 +182,10 @@ def _complete_metric(last: str, given: Sequence[str]) -> list[Item]:
     known = _words()["metrics"]
     measured: list[str] = []
     for folder in given:
-        with contextlib.suppress(OSError, KeyError), (Path(folder) / "summary.csv").open(encoding="utf-8") as file:
+        path = Path(folder) / "summary.csv"
+        if not path.is_file():  # opening a pipe would wait
+            continue
+        with contextlib.suppress(OSError, KeyError), path.open(encoding="utf-8") as file:
             measured += [row["metric"] for row in csv.DictReader(file)]
     return _beginning_with(last, [(name, known.get(name, "")) for name in dict.fromkeys(measured) or known])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +12,10 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli import data_sets
-from mlcdr.cli.arguments import Jobs, Out, Set, argument, option, switch
+from mlcdr.cli.arguments import Jobs, Out, Set, Trust, argument, option, switch
 from mlcdr.cli.printing import print_columns, print_notice, print_published
 from mlcdr.cli.running import all_different, conclude, load_to_run, size
-from mlcdr.errors import ResultsError, escape_control_characters
+from mlcdr.errors import ResultsError, UserError, escape_control_characters
 
 if TYPE_CHECKING:
     from mlcdr.reproduce.making import Planned
@@ -136,6 +136,7 @@ def reproduction_status(
         bool, switch("Exit code 1 if methods have other code, or configs changed, since.", "--check")
     ] = False,
     to: Annotated[Path | None, option("FILE", "Write the page to this file instead of printing it.")] = None,
+    trust: Trust = False,
 ) -> None:
     """Show how well the record reproduces the published tables (Markdown)."""
     from mlcdr.reproduce import record, reproduction
@@ -149,8 +150,7 @@ def reproduction_status(
     if not entries:
         raise ResultsError(f"{folder or 'the record'}: holds no record, which has a PAPER/CONFIG/manifest.json")
     if check:
-        # only the record of this checkout, since that of others must not import what lies in the current folder
-        with nullcontext() if folder else _importing_own_methods():
+        with _importing_methods(folder, trust):
             found = [(each.name, reason) for each in entries for reason in record.outdated(each)]
         for name, reason in found:
             print(escape_control_characters(f"{name}: {reason}"))
@@ -164,13 +164,17 @@ def reproduction_status(
         print_notice(f"written: {to}")
 
 
-def _importing_own_methods() -> AbstractContextManager[None]:
-    """A context that imports methods of one's own as `run` does: from the current folder too, and each printed."""
+def _importing_methods(folder: Path | None = None, trust: bool = False) -> AbstractContextManager[None]:
+    """A context that imports methods of one's own as `run` does: from the current folder too, and each printed.
+
+    Of the record in `folder`, which may be a stranger's, they are imported only with `trust`.
+    """
     from mlcdr.config.imports import Imports
     from mlcdr.methods.registry import judging_imports
 
-    import_from_here()
-    return judging_imports(Imports(Path.cwd(), trust=True, announce=print_notice))
+    if folder is None or trust:
+        import_from_here()
+    return judging_imports(Imports(folder or Path.cwd(), trust or folder is None, announce=print_notice))
 
 
 def make_record(
@@ -202,7 +206,7 @@ def make_record(
                 print_notice(f"with --all also {', '.join(sorted(others))}")
         return
     commit = record.commit_of_checkout(dirty)
-    with _importing_own_methods():
+    with _importing_methods():
         for folder in folders or ():
             print(record.store(folder, commit, to))
     if folders:
@@ -213,7 +217,7 @@ def make_record(
     def store(each: making.Planned, error: str) -> None:
         try:
             stored = "" if error else str(record.store(out / each.experiment, commit, to))
-        except ResultsError as problem:
+        except UserError as problem:
             error = str(problem)
         print_notice(f"{each.name}: {error or stored}")
         failed.extend([each.name] if error else [])

@@ -229,7 +229,8 @@ _EXCLUDED_BY_STUDY = {"--published": ("--baseline", "--bayes"), "--agreement": (
 def _refuse_combinations(of_study: bool, given: Mapping[str, object]) -> None:
     """Refuse options of `compare` that do not go together or are no numbers; `given`: name → value of those given."""
     excluded = _EXCLUDED | (_EXCLUDED_BY_STUDY if of_study else {})
-    options = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value not in (None, False, ())}
+    known = {f"--{name.replace('_', '-')}": value for name, value in given.items()}
+    options = {name: value for name, value in known.items() if not (value is None or value is False or value == ())}
     for name, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise typer.BadParameter(f"{value} is not a finite number", param_hint=name)

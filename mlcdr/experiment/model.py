@@ -35,7 +35,13 @@ MAX_LABEL = 100
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
 
 
-def _folder_name(name: str) -> str:
+def folder_name(name: str) -> str:
+    """The name of an experiment, if a results folder can have it.
+
+    Raises
+    ------
+    ValueError
+    """
     if not _FOLDER_NAME.fullmatch(name) or name.endswith("."):
         right = "letters, digits, `_`, `-`, `.`, beginning with a letter or digit and ending with no dot"
         raise ValueError(f"{name!r} cannot name the results folder; use {right}")
@@ -255,7 +261,7 @@ class Experiment(_Spec):
 
     _places: _Places = PrivateAttr(default_factory=_Places)
 
-    name: Annotated[str, AfterValidator(_folder_name)]
+    name: Annotated[str, AfterValidator(folder_name)]
     """Names the results folder."""
 
     description: str = ""

@@ -49,6 +49,7 @@ from mlcdr.whole_files import write_forms
 
 _TIMES = ("fit_seconds", "predict_seconds")
 _DIGITS = 4
+_SETTINGS = 100  # of the other swept parameters, for which charts are drawn
 _MOST = 5  # values of a tuned parameter that are shown
 _TRACEBACKS = 100  # kinds of failure that are shown, so that very many different messages do not make the page huge
 
@@ -88,7 +89,8 @@ def render(folder: Path) -> str:
         problems.append(str(error))
     except ResultsError as error:  # the record of trials cannot be read; what was exported from it may be whole
         problems.append(str(error))
-        found = import_results(folder)
+        with contextlib.suppress(NoResults):
+            found = import_results(folder)
     experiment = found.experiment if found else read_experiment(folder)
     manifest, whole_manifest = Manifest(), ""
     try:
@@ -331,7 +333,7 @@ def _charts(
     values = found.values(path)
     ticks = list(zip(place_values(values), values, strict=True))
     groups = []
-    for setting in itertools.product(*map(found.values, others)):
+    for setting in itertools.islice(itertools.product(*map(found.values, others)), _SETTINGS):
         fixed = dict(zip(others, setting, strict=True))
         charts = []
         for metric in found.metrics:
@@ -352,7 +354,8 @@ def _charts(
         heading = ", ".join(f"{text_format.shorten_path(p, found.swept)} = {v}" for p, v in fixed.items())
         if charts:
             groups.append((heading, charts))
-    return groups
+    more = math.prod(len(found.values(each)) for each in others) - _SETTINGS
+    return groups if more <= 0 else [*groups, (f"{more:,} more settings: the table below has their numbers", [])]
 
 
 def _numbers(found: Results, dataset: str) -> Sheet:

@@ -33,7 +33,7 @@ from mlcdr.data.files import checkout_folder
 from mlcdr.data.sources import find as find_data_set
 from mlcdr.errors import ResultsError, UserError, list_known, suggest_name
 from mlcdr.experiment.keys import codes
-from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.model import Experiment, folder_name
 from mlcdr.experiment.splits import FromFile
 from mlcdr.reproduce import data_sets, published, recipes
 from mlcdr.reproduce.judging import rules_for
@@ -247,7 +247,7 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     """
     results, manifest = open_results(source), read_manifest(source)
     trials = results.manifest.trials
-    if "code" not in manifest:
+    if not isinstance(manifest.get("code"), dict):
         raise ResultsError(
             f"{source}: its manifest does not say what code gave it; run it again (nothing is computed twice)"
         )
@@ -269,7 +269,13 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
                     f"rename the data set and run it again"
                 )
     recipe, variant = recipes.by_experiment_name().get(experiment.name, (None, ""))
-    name = f"{recipe.of}{f'_{variant}' if variant else ''}" if recipe else f"{OTHERS}/{experiment.name}"
+    if recipe:
+        name = f"{recipe.of}_{variant}".rstrip("_")
+    else:
+        try:  # a recorded experiment may have any name, even a path that leads elsewhere
+            name = f"{OTHERS}/{folder_name(experiment.name)}"
+        except ValueError as error:
+            raise ResultsError(f"{source}: {error}") from None
     if recipe:  # with what the config shows now, also of a run before it showed that
         experiment = experiment.model_copy(update={"tables": recipe.outline.tables})
     tables = [table for table in recipes.tables_of(recipe, experiment) if table] if recipe else []

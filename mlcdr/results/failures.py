@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from mlcdr.errors import join_words, without_numbers
@@ -50,11 +51,12 @@ def gather_failures(
         When the record cannot be read.
     """
     splits = None if experiment.splits.kind == "file" else number_of_splits(experiment.splits)
+    values_of = cache(partial(_values, experiment))
     found: dict[tuple[str, str, str], list[Failure]] = {}
     for failure in read_failures(folder):
         place = (failure.dataset, failure.method, tuple(sorted(failure.point)), failure.split)
-        known = not datasets or failure.dataset in datasets
-        of_now = known and failure.method in experiment.methods and _has_point(experiment, failure)
+        known = failure.method in experiment.methods and (not datasets or failure.dataset in datasets)
+        of_now = known and all(value in values_of(failure.method).get(path, ()) for path, value in failure.point)
         if of_now and place not in scored and (splits is None or failure.split < splits):
             found.setdefault((failure.dataset, failure.method, describe_error(failure.error)), []).append(failure)
     gathered = [Kind(*key, tuple(failures)) for key, failures in found.items()]
@@ -63,12 +65,12 @@ def gather_failures(
     return sorted(gathered, key=lambda kind: (order.get(kind.dataset, 0), kind.dataset, methods.index(kind.method)))
 
 
-def _has_point(experiment: Experiment, failure: Failure) -> bool:
-    """Whether the sweep, or the method's own search, has the values of the point."""
-    shown = experiment.methods[failure.method].shown
+def _values(experiment: Experiment, method: str) -> dict[str, set[str]]:
+    """The values, as texts, that the sweep and the method's own search have: path → values."""
+    shown = experiment.methods[method].shown
     drawn = shown.candidates(experiment.seed) if shown else []
     values = experiment.sweep | {path: [point[path] for point in drawn] for path in (shown.grid if shown else ())}
-    return all(value in map(method_text, values.get(path, ())) for path, value in failure.point)
+    return {path: set(map(method_text, each)) for path, each in values.items()}
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,9 @@ def import_splits(path: Path) -> SplitScores:
         by_split = values.setdefault((dataset, method, tuple(point), metric), {})
         if not (split.isdecimal() and len(split) < 10):
             raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
+        if int(split) in by_split:
+            what = ", ".join(each for each in (dataset, method, *point, metric) if each != "")
+            raise ResultsError(f"{path}:{line}: a second row for {what}, split {split}")
         by_split[int(split)] = read_number(path, line, "value", value)
     return SplitScores(paths, values).defined()
 

@@ -86,11 +86,13 @@ class Manifest(_Part):
     def _check_facts(cls, datasets: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Refuse facts of a wrong type, where readers compute with them or iterate over them."""
         for name, facts in datasets.items():
-            notices, size = facts.get("notices", []), facts.get("n_instances", 1)
+            notices = facts.get("notices", [])
             if not (isinstance(notices, list) and all(isinstance(each, str) for each in notices)):
                 raise ValueError(f"{name}: notices: not a list of texts")
-            if not (type(size) is int and 0 < size < 2**63):
-                raise ValueError(f"{name}: n_instances: not a number of rows")
+            for what, kind in ("n_instances", "rows"), ("n_features", "features"), ("n_labels", "labels"):
+                size = facts.get(what, 1)
+                if not (type(size) is int and 0 < size < 2**63):
+                    raise ValueError(f"{name}: {what}: not a number of {kind}")
         return datasets
 
     @classmethod

@@ -159,7 +159,7 @@ def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | 
     error = ""
     if ended is None:
         state = "unknown"
-        if host == this_host():
+        if host == this_host() and (start or os.name == "posix"):  # elsewhere `os.kill` would end the process
             lives = _lives(int(number), "".join(start))
             state = "crashed" if not lives else "running" if jobs else "starting"
     elif outcome in ("finished", "interrupted"):
@@ -173,8 +173,6 @@ def _lives(pid: int, start: str) -> bool:
     """Whether a process is there, and is the one that started at `start`, if that is known."""
     if start:
         return started(pid) == start
-    if os.name != "posix":  # elsewhere `os.kill` would end the process
-        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -392,7 +392,7 @@ Seconds = Annotated[float, Field(ge=0, lt=1e10)]
 """Less than three hundred years."""
 Score = float | None
 """NULL where a metric is not defined."""
-_VALUE = r"(null|-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"
+_VALUE = r"(null|-?[0-9]{1,20}(\.[0-9]{1,30})?(e[-+]?[0-9]{1,3})?)"
 Numbers = Annotated[str, Field(pattern=rf"^\[({_VALUE}(, {_VALUE})*)?\]$")]
 """A list of numbers, with null where one is not defined, as JSON."""
 Status = Literal["done", "failed"]

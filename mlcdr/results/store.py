@@ -31,7 +31,7 @@ try:
 except ImportError:  # no such lock on this system: the second of two runs at once waits for SQLite's own
     fcntl = None  # type: ignore[assignment]
 
-EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "manifest.json", "report.html")
+EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "labels.csv", "manifest.json", "report.html")
 """Files of a results folder that are made from the record."""
 
 Place = tuple[str, str, str, int]
@@ -140,6 +140,7 @@ class Store:
     def end(self, outcome: str) -> None:
         """Record how the run ended (`finished`, `interrupted`, or an error)."""
         when = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
+        outcome = outcome.encode(errors="backslashreplace").decode()  # an error may name a path that is not UTF-8
         with self._explain("cannot record the end of the run"):
             self._db.execute(f"UPDATE runs SET ended = {when}, outcome = ? WHERE number = ?", (outcome, self._run))
         self._run = None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlcdr.csv_files import format_csv
+from mlcdr.errors import ResultsError
 from mlcdr.results.labels import COLUMNS
 from mlcdr.results.scores import LARGEST, summarise
 from mlcdr.whole_files import write_atomically
@@ -76,12 +77,20 @@ def write_labels(
     metrics: Sequence[str],
     labels: Mapping[str, Sequence[tuple[str, float]]],
 ) -> None:
-    """`labels.csv` (`mlcdr.results.labels`); `labels`: data set → (name, frequency) of each label."""
+    """`labels.csv` (`mlcdr.results.labels`); `labels`: data set → (name, frequency) of each label.
+
+    Raises
+    ------
+    ResultsError
+        When a trial has not one score for each label, or the file cannot be written.
+    """
     rows = []
     for trial in trials:
         start = [*_at(trial, swept), trial.split]
         found = scores.get(trial.key, {})
         for metric in (each for each in metrics if each in found):
+            if len(found[metric]) != len(labels[trial.dataset]):
+                raise ResultsError(f"{path.parent}: damaged: not one {metric} for each label of {trial.dataset}")
             rows += [
                 [*start, label, metric, f"{value:.12g}", f"{frequency:.12g}"]
                 for (label, frequency), value in zip(labels[trial.dataset], found[metric], strict=True)

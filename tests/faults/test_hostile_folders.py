@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcdr.errors import ResultsError
 from tests import small
 from tests.small import Outcome
 
@@ -320,7 +321,7 @@ def test_a_hostile_manifest_is_read_or_refused(folder: Path, what: str, command:
         assert json.loads((folder / "manifest.json").read_text())["experiment"] == "small"
 
 
-@pytest.mark.parametrize("facts", [{"notices": 5}, {"notices": [5]}, {"n_instances": 0}, {"n_instances": "ten"}])
+@pytest.mark.parametrize("facts", [{"notices": 5}, {"notices": [5]}, {"n_instances": 0}, {"n_features": "ten"}])
 def test_facts_of_a_data_set_are_of_their_kind(folder: Path, facts: dict[str, object], mlcdr: Command) -> None:
     (folder / "manifest.json").write_text(json.dumps({"datasets": {"tiny": facts}}))
     assert mlcdr("report", folder).code == 0
@@ -334,6 +335,31 @@ def test_a_manifest_without_end_is_not_read(folder: Path, mlcdr: Command) -> Non
     assert mlcdr(*line_of("run", folder)).code == 1  # Bad fails
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder: Path) -> None:
+    for name in "experiment.yaml", "summary.csv":
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+    tab = {"_MLCDR_COMPLETE": "bash", "_MLCDR_LINE": f"mlcdr table {folder} --metric "}
+    for words, settings in ((map(str, line_of("run", folder)), {}), ([], tab)):
+        done = small.command(*words, cwd=folder.parents[1], **settings)
+        assert done.returncode in (0, 1), done.stderr
+
+
+def test_scores_of_labels_are_numbers_and_one_for_each_label(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data")
+    methods = {"PLST": small.FOUR["PLST"]}
+    experiment = small.experiment(arff, methods=methods, by_label=["f1"])
+    from mlcdr.execution.runner import run
+
+    found = run(experiment, tmp_path).folder
+    for text, message in (f"[{'9' * 400}]", "table `label_scores`"), ("[0.5]", "not one f1 for each label of tiny"):
+        changed(found, f"UPDATE label_scores SET scores = '{text}'")
+        (found / "labels.csv").unlink(missing_ok=True)  # so that it is written again
+        with pytest.raises(ResultsError, match=message):
+            run(experiment, tmp_path)
+
+
 SUMMARY = "dataset,method,metric,mean,std,se,n\n"
 CSVS = {
     "no mean": ("summary.csv", SUMMARY + "tiny,PLST,f1,nan,,,2\n", "only empty means"),
@@ -342,6 +368,11 @@ CSVS = {
         "scores.csv",
         f"dataset,method,split,metric,value\ntiny,PLST,{'9' * 5000},f1,1\n",
         "scores.csv:2: column split",
+    ),
+    "a split twice": (
+        "scores.csv",
+        "dataset,method,split,metric,value\ntiny,PLST,0,f1,1\ntiny,PLST,0,f1,0\n",
+        "scores.csv:3: a second row for tiny, PLST, f1, split 0",
     ),
 }
 

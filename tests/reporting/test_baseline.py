@@ -225,7 +225,7 @@ def test_the_command_fails_on_a_regression_only_when_asked(tmp_path, mlcdr):
     assert "has nothing in common" in done.err
     for wrong in (
         ["compare", new, "--fail-on", "regression"],
-        ["compare", new, "--margin", "0.1"],
+        ["compare", new, "--margin", "0"],
         ["compare", new, "--time-margin", "2"],
         ["compare", new, "--rope", "0.1"],
         [*arguments, "--fail-on", "all"],

@@ -19,8 +19,10 @@ import yaml
 
 from mlcdr.comparison import diagrams
 from mlcdr.errors import ResultsError
+from mlcdr.experiment.tune import TuneSpec
 from mlcdr.report import report
-from mlcdr.results.results import open_results
+from mlcdr.results.failures import gather_failures
+from mlcdr.results.results import open_results, read_experiment
 from tests.reporting.results_folders import PATH, experiment, write_folder
 from tests.small import FOUR, SIZES, plain, write_dataset
 
@@ -198,6 +200,16 @@ def test_of_two_swept_paths_the_last_runs_across_and_the_other_makes_groups(tmp_
     assert len(page.all("svg", **{"class": "chart"})) == 2
 
 
+def test_of_very_many_settings_the_first_have_charts(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "_SETTINGS", 2)
+    swept = {"learner.alpha": ["0.1", "1", "10"], PATH: ["1", "2"]}
+    values = {("yeast", "A", a, m, "f1"): [0.5, 0.6] for a in ("0.1", "1", "10") for m in ("1", "2")}
+    config = experiment(["yeast"], ["A"], ["f1"], swept)
+    page = page_of(write_folder(tmp_path / "trial", config, values, list(swept)))
+    assert len(page.all("svg", **{"class": "chart"})) == 2
+    assert "1 more settings: the table below has their numbers" in page.text
+
+
 def test_a_diagram_is_put_in_with_ids_of_its_own(tmp_path, pictures):
     one = '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><g id="a"><path clip-path="url(#a)"/></g></svg>'
     pictures |= {"Nemenyi & trial": one, "Holm": one}
@@ -359,6 +371,10 @@ def test_a_damaged_record_is_noticed(run, mlcdr):
     assert page.all("p", **{"class": "state bad"})
     assert "The record of trials is damaged, so which of them failed is not known" in page.text
     assert "No trial failed" not in page.text
+    (folder / "summary.csv").unlink()
+    assert mlcdr("report", folder).code == 0
+    page = Page((folder / "report.html").read_text(encoding="utf-8"))
+    assert str(record) in page.text, "what is damaged, and not only the missing summary.csv"
 
 
 def test_why_there_is_no_diagram(run, mlcdr):
@@ -369,6 +385,15 @@ def test_why_there_is_no_diagram(run, mlcdr):
     assert "two data sets or more (better more than 5)" in text
     done = mlcdr("compare", folder, "--out", folder / "compared")
     assert "no diagram of hamming_loss, f1, encoding_error: a critical-difference diagram needs" in done.err
+
+
+def test_a_grid_is_drawn_once_for_all_failures_of_a_method(run, monkeypatch):
+    tuned = {"learner": "tests.small.Failing", "tune": {"scope": "test", "grid": {"learner.modulus": [1, 3]}}}
+    folder = run("drawn", methods={"Bad": tuned, "PLST": FOUR["PLST"]})
+    draw, draws = TuneSpec.candidates, []
+    monkeypatch.setattr(TuneSpec, "candidates", lambda self, seed: draws.append(seed) or draw(self, seed))
+    (kind,) = gather_failures(folder, read_experiment(folder), ["tiny"], ())
+    assert (len(kind.failures), len(draws)) == (8, 1)
 
 
 def test_what_failed_before_a_change_of_the_experiment_is_not_counted(run):

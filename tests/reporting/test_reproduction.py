@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 import mlcdr as api
 from mlcdr.errors import ResultsError, UserError
@@ -263,7 +264,21 @@ def test_a_method_in_the_current_folder_is_found_and_printed(tmp_path):
     done = command("record", "mine", "--dirty", "--to", "record", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "record/others/mine\n"), done.stderr
     assert "importing my_reducer (my_reducer.py)" in done.stderr
-    assert command("reproduction-status", "record", "--check", cwd=tmp_path).returncode == 0
+    refused = command("reproduction-status", "record", "--check", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "my_reducer.MyReducer' is not imported" in refused.stdout
+    assert command("reproduction-status", "record", "--check", "--trust", cwd=tmp_path).returncode == 0
+
+
+def test_a_run_whose_name_leads_elsewhere_is_not_stored(tmp_path):
+    run = run_of(tmp_path, TABLE3, {("yeast", "PLST", "20%", "hamming_loss"): (0.19, 0.001, 100)}, datasets=["yeast"])
+    config = yaml.safe_load((run / "experiment.yaml").read_text()) | {"name": "../../elsewhere", "methods": {}}
+    (run / "experiment.yaml").write_text(yaml.safe_dump(config))
+    manifest = json.loads((run / "manifest.json").read_text())
+    for code, message in ([], "its manifest does not say what code gave it"), ({}, "cannot name the results folder"):
+        (run / "manifest.json").write_text(json.dumps(manifest | {"code": code}))
+        with pytest.raises(ResultsError, match=message):
+            record.store(run, "c0ffee", tmp_path / "record")
 
 
 def test_the_record_is_of_a_commit_without_changes(tmp_path, monkeypatch):
