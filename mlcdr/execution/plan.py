@@ -278,8 +278,8 @@ def _shared(trials: Sequence[Trial]) -> list[tuple[str, str]]:
             n = tune.n_points(trials[0].dataset)
             lines.append((method, f"each choice (scope {tune.scope}{how}) fits {n} points on {tune.n_folds} folds"))
         elif len(points) > 1:
-            (at,) = (dict(point) for point, trial in points.items() if trial.spec == family)
-            others = [dict(point) for point, trial in points.items() if trial.spec != family]
+            (at,) = (dict(point) for point, trial in points.items() if trial.spec is family)
+            others = [dict(point) for point, trial in points.items() if trial.spec is not family]
             varied = [path for path in at if any(each[path] != at[path] for each in others)]
             apart = "; ".join(f"{path} {', '.join(each[path] for each in others)}" for path in varied)
             lines.append((method, f"one fit at {', '.join(f'{k} {v}' for k, v in at.items())} serves {apart} too"))

@@ -124,18 +124,30 @@ def write_results(
     columns = (swept, [metric.label for metric in experiment.metrics])
     write_scores(folder / "scores.csv", trials, scores, *columns)
     write_summary(folder / "summary.csv", trials, scores, *columns)
+    chosen, of_labels = folder / "chosen.csv", folder / "labels.csv"
     if _chooses(experiment):
-        write_chosen(folder / "chosen.csv", trials, store.choices(list(plan.trials)), swept)
+        write_chosen(chosen, trials, store.choices(list(plan.trials)), swept)
+    else:
+        _remove(chosen)  # of an earlier config
     if experiment.by_label:
-        of_labels = store.label_scores(list(plan.trials))
         labels = {part.name: part.labels for part in plan.parts}
-        write_labels(folder / "labels.csv", trials, of_labels, swept, experiment.by_label, labels)
+        found = store.label_scores(list(plan.trials))
+        write_labels(of_labels, trials, found, swept, experiment.by_label, labels)
+    else:
+        _remove(of_labels)
     report.seconds = time.monotonic() - report.clock
     manifest = _manifest(experiment, plan, report)
     if keeping is not None:
         manifest["kept"] = keeping.write_index(trials, swept)
     manifest["computed_by"] = _history(folder, manifest)
     write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be removed: {error.strerror}") from error
 
 
 def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[str, Any]:

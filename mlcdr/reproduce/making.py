@@ -48,7 +48,7 @@ class Planned:
     estimated : bool
         Whether the time is estimated from that of the small variant of the table.
     timed : bool
-        Whether it reports times, so that one trial runs at a time.
+        Whether it reports times, so that one trial of it runs at a time.
     lacks : tuple of str
         What is left out, as it is not available here or takes too long.
     possible : bool

@@ -334,11 +334,9 @@ def experiment_of(step: Step, overrides: Sequence[str] = ()) -> Experiment:
 
 def by_experiment_name() -> dict[str, tuple[Recipe, str]]:
     """The name of an experiment, which names its results folder → the recipe, and the variant it is run as."""
-    known = recipes().values()
-    reduced = {
-        f"{each.outline.name}_{SMALL}": (each, f"{each.variant}_{SMALL}" if each.variant else SMALL) for each in known
-    }
-    return reduced | {each.outline.name: (each, each.variant) for each in known}
+    known = {name.replace("/", "_"): each for name, each in recipes().items()}
+    reduced = {f"{name}_{SMALL}": (each, f"{each.variant}_{SMALL}".lstrip("_")) for name, each in known.items()}
+    return reduced | {name: (each, each.variant) for name, each in known.items()}
 
 
 def expected(recipe: Recipe, variant: str) -> Experiment:

@@ -75,6 +75,15 @@ def test_a_second_run_computes_nothing_and_writes_the_same(done: RunReport) -> N
     assert (done.folder / "labels.csv").read_bytes() == before
 
 
+def test_files_that_the_config_no_longer_asks_for_are_removed(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data")
+    report = run(small.experiment(arff, by_label=["f1"], methods=METHODS), tmp_path)
+    (report.folder / "chosen.csv").write_text("of methods that were tuned then")
+    assert (report.folder / "labels.csv").exists()
+    run(small.experiment(arff, methods=METHODS), tmp_path)
+    assert not {"labels.csv", "chosen.csv"} & {each.name for each in report.folder.iterdir()}
+
+
 def test_winners_and_thirds_as_counted_by_hand() -> None:
     frequencies = {"d": {"a": 0.5, "b": 0.4, "c": 0.2, "e": 0.1}}
     values = {"A": {"a": 0.9, "b": 0.5, "c": 0.3}, "B": {"a": 0.8, "b": 0.5, "c": 0.7, "e": 0.1}}
