@@ -120,9 +120,9 @@ reproduce-sun-2017-figure8-5: reproduce-sun-2017-table8-1-large
 	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_1 results/sun_2017_thesis_table8_1_large \
 	    --out results/sun_2017_thesis_figure8_5
 
-# Every published table, stored in results/record from one commit, or in minutes what is judged of them, or also other
-# readings and what takes hours; `make docs` then writes the gallery. Continues where it ended; `mlcdr record --plan` lists
-# the runs.
+# The published tables, stored in results/record: all but what takes hours (record), small variants in minutes
+# (record-small), or all, with other readings of the tables (record-all). Each continues where it ended, and `mlcdr record
+# --plan` lists its runs; `make docs` then writes the gallery.
 record record-small record-all: $(READY)
 	$(SAME_DIGITS) $(BIN)/mlcdr record $(patsubst record-%,--%,$(filter-out record,$@)) --jobs $(JOBS)
 

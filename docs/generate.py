@@ -387,7 +387,7 @@ def metrics() -> str:
         parts.append(f"### {metric.name}\n\n{_sentence(metric.description)} {way} is better.")
         parts += metric.conventions()
         for option, default in metric.parameters.items():
-            shown = "as said above" if default is None else f"`{default}`"
+            shown = "as above" if default is None else f"`{default}`"
             values = ", ".join(f"`{value}`" for value in metric.list_allowed(option))
             parts.append(f"- `{option}`: {values} (default {shown})")
         parts.append("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from mlcdr.reproduce.published import ComparedCell, Finder
 from mlcdr.reproduce.record import Entry
 from mlcdr.reproduce.reproduction import Reproduction
 from mlcdr.results import joining
+from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key, is_among_best
 from mlcdr.tables import tables
@@ -57,6 +58,12 @@ def _status() -> reproduction.Status:
     return reproduction.status(_entries())
 
 
+def _split(config: str) -> tuple[str, str]:
+    """The published table that a config belongs to (empty if none), and the reading of it."""
+    table = max((each for each in published.every_name() if f"{config}_".startswith(f"{each}_")), key=len, default="")
+    return table, config[len(table) + 1 :]
+
+
 def _named(table: str, variant: str = "") -> str:
     """`Table 3.2 (as_stated)` of `sun_2017_thesis/table3_2`."""
     stem = table.partition("/")[2]
@@ -75,8 +82,8 @@ def gallery() -> str:
     parts = [
         "The results for every published table: a page for each paper has its tables in the paper's layout, and the "
         "colour of each cell shows whether it agrees. The numbers are those of the record (`results/record`), made by "
-        "`make record` and `make record-all`; [what the papers say](papers.md) has the findings, and the "
-        "[leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
+        "`make record`, `make record-small` and `make record-all`; [what the papers say](papers.md) has the findings, "
+        "and the [leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
         "`mlcdr datasets fetch --all --folds`.\n",
         *_commits(_entries()),
         "Numbers of cells: a compared cell agrees, differs or is undecided (no standard error). A cell that is not "
@@ -99,7 +106,6 @@ def gallery() -> str:
             for variant, counts in rows:
                 parts.append(f"| {link}{f' {variant}' if variant else ''} | {counts} |")
         parts.append("")
-    parts += ["## How many cells would differ by chance\n", f"{status.multiplicity()}\n" if status.found else ""]
     parts += ["## Figures\n", "| what | command |", "| --- | --- |"]
     for each in recipes.recipes().values():
         if not each.table and each.name.partition("/")[2].startswith("figure"):
@@ -148,7 +154,7 @@ def paper_page(paper: str) -> str:
     parts = [_LEGEND]
     names = [name for name in published.every_name() if name.startswith(f"{paper}/")]
     for table in filter(_is_shown, names):
-        parts += _table(table, [each for each in known.values() if each.table == table and each.variant != "large"])
+        parts += _table(table, [each for each in known.values() if each.table == table])
     without = [name for name in known if name.startswith(f"{paper}/table") and not known[name].table]
     if without:
         parts.append("## Without printed numbers\n")
@@ -195,7 +201,8 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
         yield from _reading(each)
     for why, n, which in stored[0].comparison.reasons() if stored else ():
         yield f"Not reproducible ({n}), {', '.join(which)}: {why}.\n"
-    missing = [each for each in readings if each.variant not in {found.variant for found in stored}]
+    known = {entry.name for each in stored for entry in each.entries}
+    missing = [each for each in readings if each.name not in known]
     if missing:
         yield "Not in the record yet:\n"
         yield "\n".join(f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in missing) + "\n"
@@ -212,12 +219,14 @@ def _reading(each: Reproduction) -> Iterator[str]:
             where = f", {machines[-1].cores} cores ({machines[-1].processor})" if machines else ""
             yield f"- `mlcdr reproduce {command}`, {entry.date}{where}. {_described_entry(entry)}"
     yield f"- CPU time {each.cpu_time}. {escape_markdown(each.comparison.summary())}."
-    yield from (f"- {escape_markdown(note)}" for note in each.notes())
+    counted = any(entry.counts_data for entry in each.entries)
+    joined = None if counted else joining.join([entry.results for entry in each.entries])
+    notes = (*each.notes(), *(joined.remarks if joined else ()))
+    yield from (f"- {escape_markdown(note)}" for note in notes)
     yield ""
-    if any(entry.counts_data for entry in each.entries):
+    if joined is None:
         yield _facts(each).html()
         return
-    joined = joining.join([entry.results for entry in each.entries])
     specs = [spec for spec in each.entries[0].experiment.tables if spec.layout == each.table]
     for spec in specs:
         yield _rendered(joined, spec, each)
@@ -289,7 +298,7 @@ def papers() -> str:
     ]
     for k, each in enumerate(read_yaml(FOLDER / "findings.yaml").data, 1):
         source = PAPERS[each["paper"]].partition(",")[0]
-        command = each.get("command") or f"mlcdr reproduce {each['tables'][0]}"
+        command = each.get("command") or _command(each["tables"][0])
         link = f"[{source}](gallery/{each['paper']}.md)"
         of_one_paper = len({name.partition("/")[0] for name in each["tables"]}) == 1
         counts = "; ".join(_count(name, status, of_one_paper) for name in each["tables"])
@@ -304,13 +313,17 @@ def papers() -> str:
     return "\n".join(parts)
 
 
+def _command(config: str) -> str:
+    """The command that reproduces a table, with its large data sets."""
+    return f"mlcdr reproduce {config}{' --large' * (f'{config}_{LARGE}' in recipes.recipes())}"
+
+
 def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper: bool) -> str:
     """`Table 3: 80 of 80 cells agree`; of the small variant where the record has no other.
 
     The paper's name comes first if the finding has tables of several papers.
     """
-    table = max((each for each in published.every_name() if f"{name}_".startswith(f"{each}_")), key=len)
-    variant = name[len(table) + 1 :]
+    table, variant = _split(name)
     found = status.get((table, variant))
     reduced = found is None
     if found is None:
@@ -329,10 +342,11 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper:
 def leaderboard() -> str:
     """All methods of the record that have the same splits, by metric."""
     parts = [
-        "All methods of the [record](gallery.md) on the same splits, by metric: the average rank over the data sets on "
-        "which all methods of the papers have a result, the critical difference of Nemenyi's test, and the mean on "
-        "each data set, bold within one standard error of the best. Where methods with different settings have the "
-        "same name, the name of their table is added.\n",
+        "All methods of the [record](gallery.md) on the same splits, by metric: the average rank, the critical "
+        "difference of Nemenyi's test, and the mean on each data set, bold within one standard error of the best. "
+        "Ranks need the same data sets for all methods: those are taken on which most methods of the papers have "
+        "results (the most data sets × methods), and the other methods are at the end, without a rank. Where methods "
+        "with different settings have the same name, the name of their table is added.\n",
         "## Add a row\n",
         "All commands are run in the root of a checkout.\n",
         "1. Copy a config that is named under a board below to `my_method.yaml` in the root. Set `name: my_method`, "
@@ -347,14 +361,16 @@ def leaderboard() -> str:
         "page; it is accepted if the run gives the same numbers again. A method that is to become a part of mlcdr "
         "belongs in `mlcdr/methods` instead ([CONTRIBUTING.md](../CONTRIBUTING.md)).\n",
     ]
-    boards: dict[str, list[Entry]] = {}
+    boards: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
     stored = [each for each in _entries() if not each.counts_data]
     whole = [each for each in stored if not each.is_small] or stored
     for entry in sorted(whole, key=_is_contributed):
-        splits = {key: value for key, value in entry.experiment.splits.plain().items() if key != "folders"}
-        boards.setdefault(json.dumps(splits), []).append(entry)
-    for splits, entries in boards.items():
-        parts += _board(json.loads(splits), entries)
+        splits = json.dumps({key: value for key, value in entry.experiment.splits.plain().items() if key != "folders"})
+        alike = [key for key in boards if key[0] == splits] if _is_contributed(entry) else []
+        for key in alike or [(splits, entry.results.swept)]:
+            boards.setdefault(key, []).append(entry)
+    for (splits, swept), entries in boards.items():
+        parts += _board(json.loads(splits), swept, entries)
     if not boards:
         parts.append("The record has no results yet.")
     return "\n".join(parts)
@@ -371,8 +387,8 @@ def _config(entry: Entry) -> str:
     return f"`{stored}`" if _is_contributed(entry) else f"`configs/{entry.manifest.config}.yaml`"
 
 
-def _board(splits: dict[str, object], entries: Sequence[Entry]) -> Iterator[str]:
-    """One set of splits: a table for each metric that has a direction."""
+def _board(splits: dict[str, object], swept: Sequence[str], entries: Sequence[Entry]) -> Iterator[str]:
+    """The runs on the same splits with the same sweep: a table for each metric that has a direction."""
     kind = splits.pop("kind")
     entries = [each for each in entries if not recipes.prints_times(each.experiment)]
     boards = []
@@ -385,11 +401,22 @@ def _board(splits: dict[str, object], entries: Sequence[Entry]) -> Iterator[str]
             contributed = [_only(each.results, metric) for each in same if _is_contributed(each)]
             board = _ranked(papers, contributed, metric)
             if board is not None:
-                boards.append(board.html())
+                boards.append(_with_names_of_tables(board.html(), entries))
     if boards:
-        yield f"### {kind} splits, {', '.join(f'{key} {value}' for key, value in splits.items())}\n"
+        along = f"; along {', '.join(f'`{path}`' for path in swept)}" if swept else ""
+        yield f"### {kind} splits, {', '.join(f'{key} {value}' for key, value in splits.items())}{along}\n"
         yield f"Configs: {', '.join(dict.fromkeys(map(_config, entries)))}.\n"
         yield from boards
+
+
+def _with_names_of_tables(page: str, entries: Iterable[Entry]) -> str:
+    """`CPLST (Table 8.1, as stated)` for `CPLST (sun_2017_thesis_table8_1_as_stated)`."""
+    for entry in entries:
+        table, variant = _split(entry.name)
+        if table:
+            shown = ", ".join(filter(None, (_named(table), variant.replace("_", " "))))
+            page = page.replace(f"({entry.results.name})", f"({shown})")
+    return page
 
 
 def _only(results: Results, metric: str) -> Results:
@@ -415,29 +442,41 @@ def _told_apart(results: Results, papers: Sequence[Results]) -> Results:
     )
 
 
+def _common(having: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The data sets that all of some methods have, so that data sets × methods is largest; of equals, more methods."""
+    shared = {frozenset(datasets) for datasets in having.values()}
+    while more := {one & other for one in shared for other in shared} - shared:
+        shared |= more
+    numbers = {each: sum(each <= {*datasets} for datasets in having.values()) for each in shared}
+    best = max(
+        (each for each in shared if numbers[each] > 1),
+        key=lambda each: (len(each) * numbers[each], numbers[each], sorted(each)),
+        default=frozenset(),
+    )
+    return tuple(dict.fromkeys(name for datasets in having.values() for name in datasets if name in best))
+
+
 def _ranked(papers: Sequence[Results], contributed: Sequence[Results], metric: str) -> Sheet | None:
     """The methods, each at its last point of the sweep, by average rank; None if nothing can be ranked.
 
-    They are ranked over the data sets (and points of the sweep) at which all methods of the papers have a result. A
-    contributed method without a result at one of these comes last, without a rank. If the papers' methods alone cannot
-    be ranked, contributed ones count as theirs do.
+    They are ranked over the data sets on which most methods of the papers have all results (`_common`). A method
+    without a result at one of these comes last, without a rank, and changes no rank of the others.
     """
-    if not (papers and comparison.compare(joining.join(papers), metric).ranked):
-        papers, contributed = [*papers, *contributed], []
+    papers, contributed = (papers, contributed) if papers else (contributed, ())
     base = joining.join(papers)
     results = joining.join([*papers, *(_told_apart(each, papers) for each in contributed)])
     n = len(base.swept)
     absent = ("",) * (len(results.swept) - n)  # the parameters that only contributed runs sweep
-    blocks = comparison.compare(base, metric).ranked
-    unranked = [
-        method
-        for method in results.methods
-        if method not in base.methods
-        and not all(results.cell(dataset, method, (*point, *absent), metric) for dataset, point in blocks)
-    ]
-    methods = tuple(method for method in results.methods if method not in unranked)
+
+    def has_all(method: str, dataset: str) -> bool:
+        points = base.points if n else ((),)
+        return all(results.cell(dataset, method, (*point, *absent), metric) for point in points)
+
+    common = _common({m: [d for d in base.datasets if has_all(m, d)] for m in base.methods})
+    methods = tuple(m for m in results.methods if common and all(has_all(m, dataset) for dataset in common))
+    unranked = [method for method in results.methods if method not in methods]
     kept = {(d, m, point[:n], k): cell for (d, m, point, k), cell in results.cells.items() if m in methods}
-    places = replace(results, swept=base.swept, points=base.points, datasets=base.datasets)
+    places = replace(results, swept=base.swept, points=base.points, datasets=common)
     found = comparison.compare(replace(places, methods=methods, cells=kept), metric)
     if len(methods) < 2 or not found.average_ranks:
         return None

@@ -159,7 +159,7 @@ def datasets_export(
 
 
 def datasets_plot(
-    name: Annotated[str, argument("DATASET", "A data set, or the path of its ARFF file.")],
+    name: Annotated[str, argument("DATASET", "A data set, or the path of its file.")],
     out: Annotated[Path, option("DIR", "The folder to write into.")] = Path("figures"),
     order: Annotated[
         str,

@@ -92,6 +92,7 @@ def _list_recipes() -> None:
     """List each table and figure that can be reproduced, its printed cells, data sets and options."""
     from mlcdr.data.sources import how_to_get
     from mlcdr.reproduce import published, recipes
+    from mlcdr.results.joining import LARGE
 
     known = recipes.recipes().values()
     configs = {each.name for each in known}
@@ -103,7 +104,7 @@ def _list_recipes() -> None:
         absent = recipes.missing([each.outline])
         at_hand = len(each.outline.datasets) - len(absent)
         also = ["--small"] if each.variant != recipes.SMALL else []
-        also += ["--large"] if f"{each.name}_{recipes.LARGE}" in configs else []
+        also += ["--large"] if f"{each.name}_{LARGE}" in configs else []
         rows.append(
             (
                 each.name,
@@ -113,7 +114,7 @@ def _list_recipes() -> None:
             )
         )
     for table, by_these in recipes.filled_by_others().items():
-        large = " --large" if any(f"{each.name}_{recipes.LARGE}" in configs for each in by_these) else ""
+        large = " --large" if any(f"{each.name}_{LARGE}" in configs for each in by_these) else ""
         by = f"by {', '.join(each.path.stem for each in by_these)}"
         rows.append((table, str(len(published.load(table))), by, f"--small{large}"))
     rows += [

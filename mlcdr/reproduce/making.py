@@ -18,7 +18,8 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
 from mlcdr.processes import stop_on_signals
 from mlcdr.reproduce import published, recipes, record
-from mlcdr.reproduce.recipes import LARGE, SMALL, Recipe, Step
+from mlcdr.reproduce.recipes import SMALL, Recipe, Step
+from mlcdr.results.joining import LARGE
 from mlcdr.results.manifest import Manifest
 
 TOO_LONG: Mapping[str, tuple[str, ...]] = {

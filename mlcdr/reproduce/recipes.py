@@ -35,9 +35,10 @@ from mlcdr.errors import ConfigError, DataError, UserError, join_words, suggest_
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.experiment.splits import FromFile
 from mlcdr.reproduce import published
+from mlcdr.results.joining import LARGE
 from mlcdr.tables import layouts
 
-SMALL, LARGE = "small", "large"
+SMALL = "small"
 _MAX_VALUES = 1_000_000  # instances × features of what counts as a small data set
 _MAX_REPEATS = 20
 

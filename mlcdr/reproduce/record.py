@@ -39,6 +39,7 @@ from mlcdr.reproduce import data_sets, published, recipes
 from mlcdr.reproduce.judging import rules_for
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
 from mlcdr.results.imports import read_number
+from mlcdr.results.joining import LARGE
 from mlcdr.results.manifest import Manifest, read_manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.whole_files import is_regular_file, write_atomically
@@ -121,7 +122,7 @@ class Entry:
     @property
     def variant(self) -> str:
         """The reading of the table: `as_stated`, `small`; empty for the table itself. Large data sets make no other."""
-        return "_".join(part for part in self.manifest.variant.split("_") if part != recipes.LARGE)
+        return "_".join(part for part in self.manifest.variant.split("_") if part != LARGE)
 
     def changes(self) -> list[str]:
         """How the experiment differs from its present config."""
@@ -204,7 +205,7 @@ def find(table: str, folder: Path | None = None) -> list[Results]:
     entries = read(folder)
     names = dict.fromkeys(name for each in entries for name in (each.name, *each.rows))
     table = published.full_name(table, list(names))
-    found = [each for each in entries if each.name in (table, f"{table}_{recipes.LARGE}")]
+    found = [each for each in entries if each.name in (table, f"{table}_{LARGE}")]
     found = found or [each for each in entries if table in each.rows and not each.variant]
     if any(each.counts_data for each in found):
         raise ResultsError(f"{table} is a table of data sets, which has no methods to compare with")

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from mlcdr.errors import escape_control_characters, join_words
 from mlcdr.reproduce import published, recipes, record
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
-from mlcdr.reproduce.recipes import LARGE
 from mlcdr.reproduce.record import Entry
-from mlcdr.results.joining import list_other_methods
+from mlcdr.results.joining import LARGE, list_other_methods
 from mlcdr.results.record import duration
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Sheet, make_sheet

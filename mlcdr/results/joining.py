@@ -3,8 +3,9 @@
 The result has the metrics that all folders have, and every data set, method and point of the sweep. A method that
 several folders have under one name is one method if its config is the same and the numbers agree wherever two folders
 have the same cell (but for times, of which the first folder's are taken); else each has its folder's name too:
-`PLST (first)`, `PLST (second)`. A method from a folder that sweeps nothing has one number,
-which stands at all points that another folder swept.
+`PLST (first)`, `PLST (second)`. The folders `TABLE` and `TABLE_large` are parts of one table: their methods of one name
+are one method, whatever the settings, as long as they have no data set in common. A method from a folder that sweeps
+nothing has one number, which stands at all points that another folder swept.
 
 Means are rounded to six digits, as in the record (`mlcdr.reproduce.record`): rounding errors win no comparison.
 """
@@ -24,6 +25,8 @@ from mlcdr.results.results import Results
 from mlcdr.results.scores import Key, Point, are_same
 
 _T = TypeVar("_T")
+LARGE = "large"
+"""The ending of the name of an experiment that has the large data sets of a table."""
 _SIZES = ("instances", "features", "labels")
 
 
@@ -71,7 +74,7 @@ def join(every: Sequence[Results]) -> Results:
         best=gather(lambda each: each.best),
         read_splits=refuse,
         read_choices=refuse,
-        remarks=_remark_on_splits(every),
+        remarks=(*_remark_on_splits(every), *_remark_on_parts(every)),
         joined=True,
     )
 
@@ -106,11 +109,24 @@ def _name_methods(every: Sequence[Results], swept: tuple[str, ...], metrics: Seq
     ]
     names: list[dict[str, str]] = [{} for _ in every]
     for method in dict.fromkeys(method for each in every for method in each.methods):
-        holders = [k for k, each in enumerate(every) if method in each.methods]
-        one = all(_agree(every[i], every[k], method, swept, metrics) for i, k in combinations(holders, 2))
-        for k in holders:
-            names[k][method] = method if one else f"{method} ({labels[k]})"
+        groups: list[list[int]] = []
+        for k in (k for k, each in enumerate(every) if method in each.methods):
+            same = (g for g in groups if _is_of(every[k], [every[i] for i in g], method, swept, metrics))
+            if (group := next(same, None)) is None:
+                groups.append(group := [])
+            group.append(k)
+        for group in groups:
+            for k in group:
+                names[k][method] = method if len(groups) == 1 else f"{method} ({labels[group[0]]})"
     return names
+
+
+def _is_of(
+    each: Results, others: Sequence[Results], method: str, swept: tuple[str, ...], metrics: Sequence[str]
+) -> bool:
+    """Whether a folder means by a method's name what some others mean."""
+    is_part = any(_are_parts(each, other) for other in others)
+    return all((is_part and _are_apart(each, other)) or _agree(other, each, method, swept, metrics) for other in others)
 
 
 def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]) -> bool:
@@ -120,6 +136,17 @@ def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...],
     lasting = [metric for metric in metrics if not first.metric_facts(metric).is_time]
     one, other = (dict(_means_of(each, method, swept, lasting)) for each in (first, second))
     return all(are_same(one[key], other[key]) for key in one.keys() & other.keys())
+
+
+def _are_parts(first: Results, second: Results) -> bool:
+    """Whether two folders are `TABLE` and `TABLE_large`, and have no common data set."""
+    small, large = sorted((first.name, second.name))
+    return large == f"{small}_{LARGE}" and _are_apart(first, second)
+
+
+def _are_apart(first: Results, second: Results) -> bool:
+    """Whether two folders have no common data set."""
+    return not {*first.datasets} & {*second.datasets}
 
 
 def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec], swept: Iterable[str] = ()) -> list[str]:
@@ -176,6 +203,13 @@ def _join_experiments(every: Sequence[Results], names: Sequence[dict[str, str]])
     name = join_words(list(dict.fromkeys(each.name for each in every)))
     changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
     return every[0].experiment.model_copy(update=changed)
+
+
+def _remark_on_parts(every: Sequence[Results]) -> Iterator[str]:
+    """What other settings a part of a table has."""
+    for one, other in ((one, other) for one in every for other in every if other.name == f"{one.name}_{LARGE}"):
+        if _are_parts(one, other) and (found := list_other_methods(other.experiment, one.experiment.methods)):
+            yield f"In {other.name}: {'; '.join(found)}."
 
 
 def _remark_on_splits(every: Sequence[Results]) -> tuple[str, ...]:

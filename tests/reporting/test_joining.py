@@ -63,6 +63,20 @@ def test_one_name_for_two_things_becomes_two_names(tmp_path):
     assert named.methods[0] == f"A ({tmp_path / 'a'})"
 
 
+def test_a_table_and_its_large_data_sets_are_parts_of_one_table(tmp_path):
+    other = {"A": {"label_space": "pbr", "learner": "least_squares"}}
+    table = load(tmp_path / "t", of({"d": 0.1}, "A"))
+    stated = load(tmp_path / "t_as_stated", of({"d": 0.1}, "A"))
+    large = load(tmp_path / "t_large", of({"e": 0.2}, "A"), methods=other)
+    got = join([table, stated, large])
+    assert got.methods == ("A",)
+    assert {dataset for dataset, *_ in got.cells} == {"d", "e"}
+    assert got.remarks == ("In t_large: A has the label space pbr, not a.",)
+    common = load(tmp_path / "x" / "t_large", of({"d": 0.1, "e": 0.2}, "A"), methods=other)
+    assert join([table, common]).methods == ("A (t)", "A (t_large)"), "a data set in common"
+    assert join([stated, large]).methods == ("A (t_as_stated)", "A (t_large)"), "not the table of these large data sets"
+
+
 def test_a_folder_without_the_sweep_stands_at_every_point(tmp_path):
     swept = {key: cell for key, cell in as_printed("chen_lin_2012/table3").items() if key[0] in ("scene", "yeast")}
     plain = of({"scene": 0.11, "yeast": 0.2}, "BR")

@@ -84,6 +84,13 @@ def test_a_contributed_method_is_told_apart_from_the_papers_of_that_name(pages, 
     assert list(board_of(pages.leaderboard())[0]) == [*before, "Mine"]
 
 
+def test_methods_are_ranked_over_the_data_sets_that_most_have(pages):
+    having = {"A": "abcd", "B": "abcd", "C": "abc", "D": "ab", "E": "e"}
+    assert pages._common(having) == ("a", "b", "c"), "nine results of three methods; eight with a and b, or with d"
+    assert pages._common({"A": "ab", "B": "bc", "C": "cd"}) in {("b",), ("c",)}, "none is common to all"
+    assert pages._common({"A": "a", "B": "b"}) == ()
+
+
 def test_the_counts_of_the_gallery_add_up():
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in imported("record_pages").gallery().split("\n")
