@@ -22,7 +22,7 @@ from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key, is_among_best
 from mlcdr.tables import tables
-from mlcdr.tables.sheet import NOTHING, Sheet, escape_markdown, make_sheet, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, escape_markdown, make_sheet, text
 from mlcdr.tables.text_format import format_mean, note_tuning
 
 FOLDER = Path(__file__).parent
@@ -38,13 +38,16 @@ _NAMES = {
     "programs": "The author's programs",
     "table4_2_to_4_5_average_ranks": "average ranks of Tables 4.2 to 4.5",
     "table8_1_claims": "statements on Table 8.1",
+    "xu_2016_mvmd/table": "t = 0.999",
+    "xu_2016_mvmd/table_tuned": "dimensions chosen",
 }
+_MANY = 12
 _FACTS = making.facts_tables()
 _LEGEND = (
     'Colours: <span class="agrees">agrees</span> with the printed number, <span class="differs">differs</span>, '
-    '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not reproducible</span> by '
-    "any reading of the paper, and therefore not judged. The printed number and z appear when the pointer is on a "
-    "cell, and when the page is printed.\n"
+    '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not judged</span> for the '
+    "reason given below the heading of the table. The printed number and z appear when the pointer is on a cell, and "
+    "when the page is printed.\n"
 )
 
 
@@ -70,7 +73,7 @@ def _named(table: str, variant: str = "") -> str:
     number = re.fullmatch(r"(table|figure)(\d+)(?:_(\d+))?", stem)
     name = f"{number[1].title()} {number[2]}{f'.{number[3]}' if number[3] else ''}" if number else stem.capitalize()
     name = _NAMES.get(stem, name)
-    return f"{name} ({variant})" if variant else name
+    return f"{name} ({variant.replace('_', ' ')})" if variant else name
 
 
 # -------------------------------------------------------------------- the gallery
@@ -86,9 +89,10 @@ def gallery() -> str:
         "and the [leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
         "`mlcdr datasets fetch --all --folds`.\n",
         *_commits(_entries()),
-        "Numbers of cells: a compared cell agrees, differs or is undecided (no standard error). A cell that is not "
-        "reproducible has a result, which is not judged; all times are such cells, since they depend on the machine. "
-        "The other printed cells have no result.\n",
+        "Numbers of cells: a compared cell agrees, differs or is undecided (no standard error). Some cells have a "
+        "result that is not judged; the page of the paper gives the reasons. Times are never judged, since they depend "
+        "on the machine. The other printed cells have no result. The time is that of all runs with cells of the table: "
+        "Tables 4.2 to 4.5 come from the same runs, and Table 3.4 from those of 3.2 and 3.3.\n",
     ]
     for paper, title in PAPERS.items():
         shown = [name for name in published.every_name() if name.startswith(f"{paper}/") and _is_shown(name)]
@@ -104,7 +108,8 @@ def gallery() -> str:
             found = [each for each in status.found if each.table == table]
             rows = [_counts(each) for each in found] or [("", f"{len(published.cells_of(table))} | not yet | | | | | ")]
             for variant, counts in rows:
-                parts.append(f"| {link}{f' {variant}' if variant else ''} | {counts} |")
+                reading = f", {variant.replace('_', ' ')}" if variant else ""
+                parts.append(f"| {link}{reading} | {counts} |")
         parts.append("")
     parts += ["## Figures\n", "| what | command |", "| --- | --- |"]
     for each in recipes.recipes().values():
@@ -139,7 +144,7 @@ def _commits(entries: Iterable[Entry]) -> Iterator[str]:
 def _counts(each: Reproduction) -> tuple[str, str]:
     found = each.comparison
     verdicts: tuple[published.Verdict, ...] = ("agrees", "differs", "undecided", "not reproducible")
-    numbers = (len(found.rows), found.compared, *map(found.count, verdicts))
+    numbers = (len(found.rows) - found.count("n/a"), found.compared, *map(found.count, verdicts))
     time = each.cpu_time.replace(" ", "\N{NO-BREAK SPACE}")  # in a narrow column
     return each.variant, f"{' | '.join(map(str, numbers))} | {time}"
 
@@ -191,16 +196,23 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
     if table in _FACTS:
         yield f"`mlcdr reproduce {table}` counts them on the data. A number agrees if ours, rounded, equals it.\n"
     else:
-        datasets, methods = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
-        yield f"{len(cells)} printed cells: {datasets} data sets, {methods} methods. A cell agrees if it differs "
-        yield f"by at most {rules.describe_limit()}.\n"
+        printed = [cell for cell in cells if cell.mean]
+        datasets, methods = (len({getattr(cell, key) for cell in printed} - {""}) for key in ("dataset", "method"))
+        rule = f" A cell agrees if it differs by at most {rules.describe_limit()}."
+        judged = not all(rules.why_not(cell.dataset, cell.method, cell.metric) for cell in printed)
+        yield f"{len(printed)} printed cells: {datasets} data sets, {methods} method{'s' * (methods > 1)}."
+        yield f"{rule if judged else ' Times are not judged.'}\n"
     if rules.settings == "results":
         yield "The settings printed with the numbers are the best of a grid: results, not conditions.\n"
     stored = [each for each in _status().found if each.table == table]
+    reasons = [reason for each in stored for reason in each.comparison.reasons()]
+    for why in dict.fromkeys(why for why, *_ in reasons):
+        which = dict.fromkeys(cell for each, _, cells in reasons if each == why for cell in cells)
+        if len(which) > _MANY:
+            which = dict.fromkeys(cell.partition(" ")[2] for cell in which)
+        yield f"Not judged, {', '.join(which)}: {why}.\n"
     for each in stored:
         yield from _reading(each)
-    for why, n, which in stored[0].comparison.reasons() if stored else ():
-        yield f"Not reproducible ({n}), {', '.join(which)}: {why}.\n"
     known = {entry.name for each in stored for entry in each.entries}
     missing = [each for each in readings if each.name not in known]
     if missing:
@@ -218,7 +230,8 @@ def _reading(each: Reproduction) -> Iterator[str]:
             machines = [run.machine for run in entry.manifest.computed_by if run.machine.processor]
             where = f", {machines[-1].cores} cores ({machines[-1].processor})" if machines else ""
             yield f"- `mlcdr reproduce {command}`, {entry.date}{where}. {_described_entry(entry)}"
-    yield f"- CPU time {each.cpu_time}. {escape_markdown(each.comparison.summary())}."
+    time = "" if each.cpu_time == DASH else f"CPU time {each.cpu_time}. "
+    yield f"- {time}{escape_markdown(_summary(each))}."
     counted = any(entry.counts_data for entry in each.entries)
     joined = None if counted else joining.join([entry.results for entry in each.entries])
     notes = (*each.notes(), *(joined.remarks if joined else ()))
@@ -231,7 +244,26 @@ def _reading(each: Reproduction) -> Iterator[str]:
     for spec in specs:
         yield _rendered(joined, spec, each)
     if not specs:
-        yield each.comparison.sheet.html()
+        yield _listed(each).html()
+
+
+def _summary(each: Reproduction) -> str:
+    found = each.comparison
+    if any(entry.counts_data for entry in each.entries):
+        n = found.count("not reproducible")
+        return f"{found.count('agrees')} of {found.compared} numbers are equal{f'; {n} are not judged' if n else ''}"
+    return found.summary() if found.compared else "Times, which are not judged"
+
+
+def _listed(each: Reproduction) -> Sheet:
+    """The printed cells that have a result, one in a row, with its verdict."""
+    rows = tuple(row for row in each.comparison.rows if row.verdict in _CLASSES)
+    sheet = replace(each.comparison, rows=rows).sheet
+    marked = [
+        (*cells[:-1], replace(cells[-1], mark=_CLASSES[row.verdict]))
+        for row, cells in zip(rows, sheet.rows, strict=True)
+    ]
+    return replace(sheet, rows=tuple(marked), notes=sheet.notes[1:])
 
 
 def _described_entry(entry: Entry) -> str:
@@ -344,9 +376,9 @@ def leaderboard() -> str:
     parts = [
         "All methods of the [record](gallery.md) on the same splits, by metric: the average rank, the critical "
         "difference of Nemenyi's test, and the mean on each data set, bold within one standard error of the best. "
-        "Ranks need the same data sets for all methods: those are taken on which most methods of the papers have "
-        "results (the most data sets × methods), and the other methods are at the end, without a rank. Where methods "
-        "with different settings have the same name, the name of their table is added.\n",
+        "Ranks need the same data sets for all methods: of all sets of data sets the one is taken for which (data sets "
+        "× methods of the papers with results on all of them) is largest. The other methods are at the end, without a "
+        "rank. Where methods with different settings have the same name, the name of their table is added.\n",
         "## Add a row\n",
         "All commands are run in the root of a checkout.\n",
         "1. Copy a config that is named under a board below to `my_method.yaml` in the root. Set `name: my_method`, "
@@ -413,8 +445,8 @@ def _with_names_of_tables(page: str, entries: Iterable[Entry]) -> str:
     """`CPLST (Table 8.1, as stated)` for `CPLST (sun_2017_thesis_table8_1_as_stated)`."""
     for entry in entries:
         table, variant = _split(entry.name)
-        if table:
-            shown = ", ".join(filter(None, (_named(table), variant.replace("_", " "))))
+        reading = [_named(table), variant.replace("_", " ")] if table else [_NAMES.get(entry.name, "")]
+        if shown := ", ".join(filter(None, reading)):
             page = page.replace(f"({entry.results.name})", f"({shown})")
     return page
 
@@ -444,9 +476,9 @@ def _told_apart(results: Results, papers: Sequence[Results]) -> Results:
 
 def _common(having: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The data sets that all of some methods have, so that data sets × methods is largest; of equals, more methods."""
-    shared = {frozenset(datasets) for datasets in having.values()}
-    while more := {one & other for one in shared for other in shared} - shared:
-        shared |= more
+    shared: set[frozenset[str]] = set()
+    for datasets in having.values():
+        shared |= {frozenset(datasets), *(each & {*datasets} for each in shared)}
     numbers = {each: sum(each <= {*datasets} for datasets in having.values()) for each in shared}
     best = max(
         (each for each in shared if numbers[each] > 1),
@@ -495,11 +527,14 @@ def _ranked(papers: Sequence[Results], contributed: Sequence[Results], metric: s
         rank = found.average_ranks.get(method)
         lines.append((method, NOTHING if rank is None else f"{rank:.2f}", *cells))
     notes = []
-    if found.significance is not None:
-        tested = found.significance
+    if tested := found.significance:
+        # the points of a sweep are not independent of one another: the test is of as many ranks as there are data sets
+        difference = tested.cd * math.sqrt(tested.n_blocks / tested.n_datasets)
         notes.append(
-            f"Critical difference (Nemenyi) {tested.cd:.2f}, over {tested.n_blocks} points of {tested.n_datasets} data "
-            f"sets.{'' if tested.shown else ' The methods are not shown to differ.'}"
+            f"{tested.n_datasets} data sets are too few for a verdict on the methods."
+            if tested.few
+            else f"Critical difference (Nemenyi) for {tested.n_datasets} data sets: {difference:.2f}."
+            f"{'' if tested.shown else ' The methods are not shown to differ.'}"
         )
     ranked = list(dict.fromkeys(dataset for dataset, _ in found.ranked))
     notes.append(f"Ranked over {', '.join(ranked)}.")

@@ -12,6 +12,7 @@ Means are rounded to six digits, as in the record (`mlcdr.reproduce.record`): ro
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -70,7 +71,7 @@ def join(every: Sequence[Results]) -> Results:
         cells={
             key: replace(cell, mean=float(f"{cell.mean:.6g}")) for key, cell in gather(lambda each: each.cells).items()
         },
-        grids={called[method]: paths for each, called in pairs for method, paths in each.grids.items()},
+        grids={called[method]: paths for each, called in reversed(pairs) for method, paths in each.grids.items()},
         best=gather(lambda each: each.best),
         read_splits=refuse,
         read_choices=refuse,
@@ -108,45 +109,67 @@ def _name_methods(every: Sequence[Results], swept: tuple[str, ...], metrics: Seq
         label if labels.count(label) == 1 else str(each.folder) for label, each in zip(labels, every, strict=True)
     ]
     names: list[dict[str, str]] = [{} for _ in every]
+    tables = _tables(every)
     for method in dict.fromkeys(method for each in every for method in each.methods):
-        groups: list[list[int]] = []
-        for k in (k for k, each in enumerate(every) if method in each.methods):
-            same = (g for g in groups if _is_of(every[k], [every[i] for i in g], method, swept, metrics))
-            if (group := next(same, None)) is None:
-                groups.append(group := [])
-            group.append(k)
+        groups: list[list[tuple[int, ...]]] = []  # of tables that mean the same by the name
+        for table in tables:
+            if parts := tuple(k for k in table if method in every[k].methods):
+                same = (g for g in groups if all(_are_alike(every, one, parts, method, swept, metrics) for one in g))
+                if (group := next(same, None)) is None:
+                    groups.append(group := [])
+                group.append(parts)
         for group in groups:
-            for k in group:
-                names[k][method] = method if len(groups) == 1 else f"{method} ({labels[group[0]]})"
+            for k in itertools.chain.from_iterable(group):
+                names[k][method] = method if len(groups) == 1 else f"{method} ({labels[group[0][0]]})"
     return names
 
 
-def _is_of(
-    each: Results, others: Sequence[Results], method: str, swept: tuple[str, ...], metrics: Sequence[str]
+def _tables(every: Sequence[Results]) -> list[tuple[int, ...]]:
+    """The folders by table: `TABLE` with `TABLE_large`, if these two have no common data set; each other alone."""
+    large = {
+        k: n
+        for k, table in enumerate(every)
+        for n, other in enumerate(every)
+        if other.name == f"{table.name}_{LARGE}" and not {*table.datasets} & {*other.datasets}
+    }
+    return [(k, large[k]) if k in large else (k,) for k in range(len(every)) if k not in large.values()]
+
+
+def _are_alike(
+    every: Sequence[Results],
+    one: tuple[int, ...],
+    other: tuple[int, ...],
+    method: str,
+    swept: tuple[str, ...],
+    metrics: Sequence[str],
 ) -> bool:
-    """Whether a folder means by a method's name what some others mean."""
-    is_part = any(_are_parts(each, other) for other in others)
-    return all((is_part and _are_apart(each, other)) or _agree(other, each, method, swept, metrics) for other in others)
+    """Whether two tables mean the same by a method's name: where they have the same data sets, and somewhere at all.
+
+    A table that is in one folder has no settings of large data sets, which could be others.
+    """
+    pairs = [(every[i], every[k]) for i in one for k in other]
+    agreeing = [_agree(*pair, method, swept, metrics) for pair in pairs]
+    if len(one) > 1 and len(other) > 1:
+        return all(agreeing)
+    apart = [not {*first.datasets} & {*second.datasets} for first, second in pairs]
+    return any(agreeing) and all(a or b for a, b in zip(agreeing, apart, strict=True))
 
 
 def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]) -> bool:
     """Whether two folders mean the same by a method's name."""
     if first.experiment.methods.get(method) != second.experiment.methods.get(method):
         return False
+    if _varied(first, method) != _varied(second, method):
+        return False
     lasting = [metric for metric in metrics if not first.metric_facts(metric).is_time]
     one, other = (dict(_means_of(each, method, swept, lasting)) for each in (first, second))
     return all(are_same(one[key], other[key]) for key in one.keys() & other.keys())
 
 
-def _are_parts(first: Results, second: Results) -> bool:
-    """Whether two folders are `TABLE` and `TABLE_large`, and have no common data set."""
-    small, large = sorted((first.name, second.name))
-    return large == f"{small}_{LARGE}" and _are_apart(first, second)
-
-
-def _are_apart(first: Results, second: Results) -> bool:
-    """Whether two folders have no common data set."""
-    return not {*first.datasets} & {*second.datasets}
+def _varied(results: Results, method: str) -> set[str]:
+    """The swept parameters of which a method has values."""
+    points = (point for _, name, point, _ in results.cells if name == method)
+    return {path for point in points for path, value in zip(results.swept, point, strict=True) if value}
 
 
 def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec], swept: Iterable[str] = ()) -> list[str]:
@@ -195,20 +218,19 @@ def _align(point: Point, own: tuple[str, ...], swept: tuple[str, ...]) -> Point:
 
 def _join_experiments(every: Sequence[Results], names: Sequence[dict[str, str]]) -> Experiment:
     """The first folder's experiment with the methods of all; what only one folder has is left out."""
-    methods = {
-        called.get(name, name): spec
-        for each, called in zip(every, names, strict=True)
-        for name, spec in each.experiment.methods.items()
-    }
+    methods: dict[str, MethodSpec] = {}
+    for each, called in zip(every, names, strict=True):
+        for name, spec in each.experiment.methods.items():
+            methods.setdefault(called.get(name, name), spec)
     name = join_words(list(dict.fromkeys(each.name for each in every)))
     changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
     return every[0].experiment.model_copy(update=changed)
 
 
 def _remark_on_parts(every: Sequence[Results]) -> Iterator[str]:
-    """What other settings a part of a table has."""
-    for one, other in ((one, other) for one in every for other in every if other.name == f"{one.name}_{LARGE}"):
-        if _are_parts(one, other) and (found := list_other_methods(other.experiment, one.experiment.methods)):
+    """What other settings the large data sets of a table have."""
+    for one, other in ((every[table[0]], every[table[-1]]) for table in _tables(every)):
+        if found := list_other_methods(other.experiment, one.experiment.methods):
             yield f"In {other.name}: {'; '.join(found)}."
 
 

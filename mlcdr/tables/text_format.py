@@ -69,16 +69,14 @@ def _note_fewer_splits(cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
 
 def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:
     """Notes on methods whose parameters were chosen with the test rows seen."""
-    best = [method for method in methods if method in results.grids]
-    once = [method for method in methods if method in tuned_paths(results.experiment, "dataset")]
+    tuned = {scope: tuned_paths(results.experiment, scope) for scope in ("test", "dataset")}
+    best, once = ([method for method in methods if method in found] for found in tuned.values())
     notes = []
     if best:
         why = "of each grid the best on the test rows for each metric, so these numbers are too good"
         notes.append(f"{join_words(best)}: {why}.")
     if once:
-        notes.append(
-            f"{join_words(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
-        )
+        notes.append(f"{join_words(once)}: parameters chosen once for a data set, on all its rows, also the test rows.")
     return [f"{note} `tune: {{scope: split}}` chooses inside the training rows." for note in notes]
 
 

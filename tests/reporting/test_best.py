@@ -116,7 +116,7 @@ def test_a_choice_that_has_seen_the_test_rows_is_told(tmp_path):
         config["methods"][name]["tune"] = {"grid": {"learner.alpha": [1, 2]}, "scope": scope}
     values = {("yeast", name, "f1"): [0.5, 0.6] for name in "AB"}
     found = open_results(write_folder(tmp_path / "trial", config, values))
-    told = "A: parameters chosen once for a data set, by all its rows, those of the tests too. `tune: {scope: split}`"
+    told = "A: parameters chosen once for a data set, on all its rows, also the test rows. `tune: {scope: split}`"
     assert told in render_table(found, {"layout": "generic"}).terminal(300)
     assert told in comparison.compare(found, "f1").terminal(300)
 

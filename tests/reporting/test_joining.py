@@ -74,6 +74,10 @@ def test_a_table_and_its_large_data_sets_are_parts_of_one_table(tmp_path):
     assert got.remarks == ("In t_large: A has the label space pbr, not a.",)
     common = load(tmp_path / "x" / "t_large", of({"d": 0.1, "e": 0.2}, "A"), methods=other)
     assert join([table, common]).methods == ("A (t)", "A (t_large)"), "a data set in common"
+    both = of({"d": 0.1, "e": 0.3}, "A")
+    stated = load(tmp_path / "x" / "t_as_stated", both)
+    for folders in ([table, stated, large], [table, large, stated]):
+        assert join(folders).methods == ("A (t)", "A (t_as_stated)"), "other numbers on e"
     assert join([stated, large]).methods == ("A (t_as_stated)", "A (t_large)"), "not the table of these large data sets"
 
 
@@ -86,6 +90,13 @@ def test_a_folder_without_the_sweep_stands_at_every_point(tmp_path):
     assert set(got.average_ranks) == {"PLST", "CPLST", "BR"}
     assert "BR has no label_space.n_components: the same number stands at every value." in got.sheet.notes
     assert any("these p-values are too small" in note for note in got.sheet.notes)
+
+
+def test_a_method_with_a_parameter_swept_in_one_folder_is_two_methods(tmp_path):
+    swept = {("d", "A", size, LOSS): (0.1, 0.01, 4) for size in ("20%", "40%")}
+    joined = join([load(tmp_path / "a", swept, swept=[PATH]), load(tmp_path / "b", of({"e": 0.2}, "A"))])
+    assert joined.methods == ("A (a)", "A (b)")
+    assert joined.cell("e", "A (b)", ("40%",), LOSS).mean == 0.2
 
 
 def test_what_is_not_common_is_left_out_or_refused(tmp_path):
