@@ -10,7 +10,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from mlcdr.comparison import comparison
+import numpy as np
+
+from mlcdr.comparison import significance, statistics
 from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.reproduce import judging, making, published, recipes, record, reproduction
@@ -20,7 +22,7 @@ from mlcdr.reproduce.reproduction import Reproduction
 from mlcdr.results import joining
 from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Key, is_among_best
+from mlcdr.results.scores import Key, Point, is_among_best
 from mlcdr.tables import tables
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, escape_markdown, make_sheet, text
 from mlcdr.tables.text_format import format_mean, note_tuning
@@ -209,7 +211,8 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
     for why in dict.fromkeys(why for why, *_ in reasons):
         which = dict.fromkeys(cell for each, _, cells in reasons if each == why for cell in cells)
         if len(which) > _MANY:
-            which = dict.fromkeys(cell.partition(" ")[2] for cell in which)
+            either = [dict.fromkeys(cell.partition(" ")[k] for cell in which) for k in (0, 2)]
+            which = min(either, key=lambda names: (not all(names), len(names)))
         yield f"Not judged, {', '.join(which)}: {why}.\n"
     for each in stored:
         yield from _reading(each)
@@ -263,7 +266,7 @@ def _listed(each: Reproduction) -> Sheet:
         (*cells[:-1], replace(cells[-1], mark=_CLASSES[row.verdict]))
         for row, cells in zip(rows, sheet.rows, strict=True)
     ]
-    return replace(sheet, rows=tuple(marked), notes=sheet.notes[1:])
+    return replace(sheet, caption=text(_named(each.table)), rows=tuple(marked), notes=sheet.notes[1:])
 
 
 def _described_entry(entry: Entry) -> str:
@@ -356,6 +359,8 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper:
     The paper's name comes first if the finding has tables of several papers.
     """
     table, variant = _split(name)
+    if not table:
+        raise ValueError(f"findings.yaml: {name} is no published table")
     found = status.get((table, variant))
     reduced = found is None
     if found is None:
@@ -488,33 +493,60 @@ def _common(having: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for datasets in having.values() for name in datasets if name in best))
 
 
+def _test(
+    results: Results,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    points: Sequence[Point],
+    metric: str,
+    higher: bool,
+) -> significance.Significance:
+    """The tests of the methods over data sets, of which each has one value: the mean rank over the points of the sweep.
+
+    The points of a data set are not independent of one another, so they count as one.
+    """
+
+    def mean(dataset: str, method: str, point: Point) -> float:
+        return results.cells[results.key(dataset, method, point, metric)].mean
+
+    means = [np.array([[mean(dataset, m, point) for point in points] for m in methods]) for dataset in datasets]
+    ranks = np.transpose([statistics.block_ranks(each, higher).mean(axis=1) for each in means])
+    return significance.assess(methods, ranks, higher_is_better=False, n_datasets=len(datasets))
+
+
 def _ranked(papers: Sequence[Results], contributed: Sequence[Results], metric: str) -> Sheet | None:
     """The methods, each at its last point of the sweep, by average rank; None if nothing can be ranked.
 
-    They are ranked over the data sets on which most methods of the papers have all results (`_common`). A method
-    without a result at one of these comes last, without a rank, and changes no rank of the others.
+    They are ranked over the data sets on which most methods of the papers have all results (`_common`); if there are
+    none, contributed methods count as those of the papers do. A method without a result at one of these comes last,
+    without a rank, and changes no rank of the others.
     """
-    papers, contributed = (papers, contributed) if papers else (contributed, ())
-    base = joining.join(papers)
+    base = joining.join(papers or contributed)
     results = joining.join([*papers, *(_told_apart(each, papers) for each in contributed)])
     n = len(base.swept)
     absent = ("",) * (len(results.swept) - n)  # the parameters that only contributed runs sweep
 
-    def has_all(method: str, dataset: str) -> bool:
-        points = base.points if n else ((),)
-        return all(results.cell(dataset, method, (*point, *absent), metric) for point in points)
+    def has(method: str, dataset: str, point: Point) -> bool:
+        return results.cell(dataset, method, (*point, *absent), metric) is not None
 
-    common = _common({m: [d for d in base.datasets if has_all(m, d)] for m in base.methods})
-    methods = tuple(m for m in results.methods if common and all(has_all(m, dataset) for dataset in common))
-    unranked = [method for method in results.methods if method not in methods]
-    kept = {(d, m, point[:n], k): cell for (d, m, point, k), cell in results.cells.items() if m in methods}
-    places = replace(results, swept=base.swept, points=base.points, datasets=common)
-    found = comparison.compare(replace(places, methods=methods, cells=kept), metric)
-    if len(methods) < 2 or not found.average_ranks:
+    def of_all(methods: Sequence[str]) -> tuple[Sequence[Point], tuple[str, ...]]:
+        """The points at which each of some methods has a result, and the data sets on which most have all of them."""
+        methods = [method for method in methods if method in results.with_results]
+        points = [p for p in base.points or ((),) if all(any(has(m, d, p) for d in results.datasets) for m in methods)]
+        return points, _common({m: [d for d in results.datasets if all(has(m, d, p) for p in points)] for m in methods})
+
+    points, common = of_all(base.methods)
+    if not (points and common):  # contributed runs count then
+        points, common = of_all(results.methods)
+    if not (points and common):
         return None
+    methods = [m for m in results.methods if all(has(m, dataset, p) for dataset in common for p in points)]
+    unranked = [method for method in results.methods if method in results.with_results and method not in methods]
     better = results.metric_facts(metric).higher_is_better
-    datasets = [name for name in base.datasets if name in base.with_results]
-    order = [*sorted(found.average_ranks, key=found.average_ranks.__getitem__), *unranked]
+    tested = _test(results, methods, common, [(*point, *absent) for point in points], metric, bool(better))
+    ranks = dict(zip(methods, tested.averages, strict=True))
+    datasets = [name for name in (base if papers else results).datasets if name in results.with_results]
+    order = [*sorted(ranks, key=ranks.__getitem__), *unranked]
     last = {method: points[-1] for method in order if (points := results.points_of(method))}
     lines = []
     for method in order:
@@ -524,25 +556,24 @@ def _ranked(papers: Sequence[Results], contributed: Sequence[Results], metric: s
             own = rivals.get(method)
             bold = own is not None and is_among_best(own, list(rivals.values()), better)
             cells.append(NOTHING if own is None else format_mean(own.mean, None, 4, bold))
-        rank = found.average_ranks.get(method)
+        rank = ranks.get(method)
         lines.append((method, NOTHING if rank is None else f"{rank:.2f}", *cells))
-    notes = []
-    if tested := found.significance:
-        # the points of a sweep are not independent of one another: the test is of as many ranks as there are data sets
-        difference = tested.cd * math.sqrt(tested.n_blocks / tested.n_datasets)
-        notes.append(
-            f"{tested.n_datasets} data sets are too few for a verdict on the methods."
-            if tested.few
-            else f"Critical difference (Nemenyi) for {tested.n_datasets} data sets: {difference:.2f}."
-            f"{'' if tested.shown else ' The methods are not shown to differ.'}"
-        )
-    ranked = list(dict.fromkeys(dataset for dataset, _ in found.ranked))
-    notes.append(f"Ranked over {', '.join(ranked)}.")
+    if tested.few:
+        notes = [f"Ranked over {', '.join(common)}: too few data sets for a verdict on the methods."]
+    else:
+        verdict = "" if tested.shown else " The methods are not shown to differ."
+        notes = [
+            f"Critical difference (Nemenyi) {tested.cd:.2f}, over {len(common)} data sets.{verdict}",
+            f"Ranked over {', '.join(common)}.",
+        ]
     if unranked:
         what = "a data set or a point of the sweep" if base.swept else "a data set"
         notes.append(f"Not ranked, since {what} is missing: {', '.join(unranked)}.")
     if results.swept:
-        notes.append("Ranks are over all points of the sweep, means are at the last point.")
+        notes.append(
+            "On each data set methods are ranked by their mean rank over the points of the sweep; means are those of "
+            "the last point."
+        )
     notes += note_tuning(results, results.methods)
     title = results.metric_facts(metric).title
     caption = f"{title}, {'higher' if better else 'lower'} is better"

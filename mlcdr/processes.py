@@ -21,6 +21,7 @@ ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "
 """The signals that end a run; SIGHUP is sent when its terminal is closed."""
 
 _received: list[int] = []
+_PATIENCE = 2.0  # seconds; two signals within them may be one, sent by the terminal and by another program
 _holding: list[None] = []  # one for each `hold_signals` that is open
 
 
@@ -55,7 +56,8 @@ def record_ctrl_c() -> list[int]:
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Turn the first signal of `ENDING_SIGNALS`, even one recorded before, into `Stop`; later ones have no effect.
+    """Turn the first signal of `ENDING_SIGNALS`, even one recorded before, into `Stop`; later ones have no effect, but
+    for those that end a block of `hold_signals` that does not come to its end.
 
     Outside the main thread, where no signal handler can be set, only recorded signals count.
 
@@ -64,12 +66,17 @@ def stop_on_signals() -> Iterator[None]:
     Stop
         At the signal; or at the end of the block, if the first `Stop` was lost or replaced by another exception.
     """
+    since = time.monotonic()  # of the first signal
 
     def stop(number: int, frame: Any) -> None:
+        nonlocal since
         if not _received:
             _received.append(number)
+            since = time.monotonic()
             if not _holding:
                 raise Stop
+        elif _holding and time.monotonic() - since > _PATIENCE:
+            raise Stop
 
     before: dict[int, Any] = {}
     try:
@@ -92,7 +99,10 @@ def stop_on_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def hold_signals() -> Iterator[None]:
-    """Do the work of this block whole: a signal raises no `Stop` in it, and the next `raise_if_stopped` does."""
+    """Do the work of this block whole: a signal raises no `Stop` in it, and the next `raise_if_stopped` does.
+
+    A second signal, some seconds after the first, ends the block: what it waits for may never come.
+    """
     _holding.append(None)
     try:
         yield

@@ -168,14 +168,16 @@ def reproduction_status(
 def _importing_methods(folder: Path | None = None, trust: bool = False) -> AbstractContextManager[None]:
     """A context that imports methods of one's own as `run` does: from the current folder too, and each printed.
 
-    Of the record in `folder`, which may be a stranger's, they are imported only with `trust`.
+    Of the record in `folder`, which may be a stranger's, they are imported only with `trust`, from the current folder;
+    modules below `folder` are not its own, since a record has no code.
     """
     from mlcdr.config.imports import Imports
     from mlcdr.methods.registry import judging_imports
 
     if folder is None or trust:
         import_from_here()
-    return judging_imports(Imports(folder or Path.cwd(), trust or folder is None, announce=print_notice))
+    own = Path.cwd() if folder is None else None
+    return judging_imports(Imports(own, trust or folder is None, announce=print_notice))
 
 
 def make_record(

@@ -25,16 +25,16 @@ class Imports:
 
     Attributes
     ----------
-    folder : Path
+    folder : Path, optional
         The config's folder. Modules below it may be imported; installed packages do not count as below it, wherever
-        they are.
+        they are. None: no such folder.
     trust : bool
         Whether modules from elsewhere may be imported, too.
     announce : callable, optional
         Called with a line on each module before it is imported: its name, and where it is.
     """
 
-    folder: Path
+    folder: Path | None
     trust: bool
     announce: Callable[[str], None] | None = None
     _announced: set[str] = field(default_factory=set)
@@ -73,7 +73,7 @@ class Imports:
             self.announce(f"importing {module} ({where})")
 
     def _is_own(self, place: Path) -> bool:
-        return place.is_relative_to(self.folder) and not is_installed(place)
+        return self.folder is not None and place.is_relative_to(self.folder) and not is_installed(place)
 
 
 _stamps: dict[str, tuple[int, int]] = {}

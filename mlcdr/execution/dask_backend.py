@@ -33,7 +33,7 @@ from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.keys import PROGRAM
 from mlcdr.experiment.trials import Score
-from mlcdr.processes import raise_if_stopped
+from mlcdr.processes import Stop, raise_if_stopped
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -103,13 +103,17 @@ class _Work:
         for source in dict.fromkeys(group.source for group in pending):
             self.data[source] = self._hand_over(source)
         suspects = []
-        for future in as_completed([self._submit(group) for group in pending], loop=self.client.loop):
-            group = self.groups.pop(future)
-            try:
-                yield self._outcome(future)
-            except KilledWorker:
-                suspects.append(group)
-            raise_if_stopped()
+        try:
+            for future in as_completed([self._submit(group) for group in pending], loop=self.client.loop):
+                group = self.groups.pop(future)
+                try:
+                    yield self._outcome(future)
+                except KilledWorker:
+                    suspects.append(group)
+                raise_if_stopped()
+        except Stop:
+            yield from (self._outcome(future) for future in self.groups if future.status == "finished")
+            raise
         # Dask reports all tasks that a dead worker had. Only a trial that ran alone is known to be the cause.
         for group in [replace(each, trials=(trial,)) for each in suspects for trial in each.trials]:
             future = self._submit(group)

@@ -35,7 +35,7 @@ from joblib.externals.loky.backend import get_context
 from threadpoolctl import threadpool_limits
 
 from mlcdr.data import held
-from mlcdr.errors import UserError
+from mlcdr.errors import DataError, UserError
 from mlcdr.execution.computing import Computer, Group, GroupResult
 from mlcdr.execution.executors import ExecutorLost
 from mlcdr.experiment.data_source import DividedData
@@ -259,10 +259,11 @@ class LocalWorkers:
 
     def _finished(self) -> Iterator[GroupResult]:
         """The results that workers have sent when a run is stopped, and that were not read yet."""
-        for worker in list(self._workers):
-            while worker in self._workers and worker.pipe.poll():
-                with hold_signals():
-                    yield from self._heard(worker, [])
+        for worker in self._workers:
+            with hold_signals(), contextlib.suppress(EOFError, OSError):  # the worker was ended, too
+                while worker.pipe.poll():
+                    if isinstance(message := worker.pipe.recv(), GroupResult):
+                        yield message
 
     def _heard(self, worker: _Worker, suspects: list[_Task]) -> Iterator[GroupResult]:
         """Handle a message of a worker (it is ready, or has the result of its task), or its death."""
@@ -385,7 +386,7 @@ def _serve(pipe: Connection, parent: int) -> None:
                 return
             try:
                 answer = computer.compute(group, begin=lambda: pipe.send(_BEGUN))
-            except UserError as error:
-                answer = UserError(str(error))  # the lines of a ConfigError would be lost on the way
+            except UserError as error:  # what is more than a text would be lost on the way
+                answer = (DataError if isinstance(error, DataError) else UserError)(str(error))
             except Exception as error:  # a bug of ours, whose traceback is lost on the way
                 answer = RuntimeError("".join(traceback.format_exception(error)))

@@ -78,13 +78,16 @@ class PublishedCell:
         """`label_dim=20%;feature_dim=40%` as a mapping."""
         return dict(part.split("=", 1) for part in self.setting.split(";") if "=" in part)
 
+    @property
+    def deviation(self) -> float:
+        """The printed spread, of which 0 stands for a quarter of its last digit; NaN where none is printed."""
+        return float(self.spread or "nan") or 0.25 * 10.0 ** -len(self.spread.partition(".")[2])
+
     def standard_error(self, n: float, rules: Rules) -> float:
         """The printed spread as a standard error over `n` splits (NaN: unknown); NaN where none is printed."""
-        if not self.spread or self.spread_kind not in ("standard_error", "std"):
+        if self.spread_kind not in ("standard_error", "std"):
             return float("nan")
-        spread = float(self.spread)
-        if spread == 0:
-            spread = 0.25 * 10.0 ** -len(self.spread.partition(".")[2])
+        spread = self.deviation
         is_error = self.spread_kind == "standard_error" or rules.std == "standard_error"
         return spread if is_error else spread / math.sqrt(n)
 
@@ -416,7 +419,7 @@ def judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell:
     published_se = cell.standard_error(ours.n, rules)
     difference = ours.mean - mean
     if rules.spread == "printed":
-        spread = published_se * math.sqrt(ours.n)
+        spread = cell.deviation
     else:
         spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
     z = difference / spread if spread > 0 else nan

@@ -248,7 +248,8 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     """
     results, manifest = open_results(source), read_manifest(source)
     trials = results.manifest.trials
-    if not isinstance(manifest.get("code"), dict):
+    code = manifest.get("code")
+    if not (isinstance(code, dict) and all(isinstance(digest, str) for digest in code.values())):
         raise ResultsError(
             f"{source}: its manifest does not say what code gave it; run it again (nothing is computed twice)"
         )
@@ -420,7 +421,8 @@ def count_beyond(rows: Iterable[ComparedCell]) -> tuple[int, dict[int, int], dic
         theirs = 0.0 if math.isnan(row.published_se) else row.published_se
         rounding = 10.0**-row.published.digits / math.sqrt(12)
         variance = row.ours_se**2 + theirs**2
-        if row.verdict not in ("agrees", "differs") or not variance > 0 or row.n < 2:
+        is_error = row.published.spread_kind in ("", "std", "standard_error")  # not a deviation of something else
+        if row.verdict not in ("agrees", "differs") or not is_error or not variance > 0 or row.n < 2:
             continue
         cells += 1
         z = abs(row.difference) / math.sqrt(variance + rounding**2)

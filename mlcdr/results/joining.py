@@ -12,7 +12,6 @@ Means are rounded to six digits, as in the record (`mlcdr.reproduce.record`): ro
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +27,8 @@ from mlcdr.results.scores import Key, Point, are_same
 _T = TypeVar("_T")
 LARGE = "large"
 """The ending of the name of an experiment that has the large data sets of a table."""
+_Table = dict[str, int]
+"""The folders of a table by part: its own (``), and that of its large data sets (`large`)."""
 _SIZES = ("instances", "features", "labels")
 
 
@@ -111,48 +112,49 @@ def _name_methods(every: Sequence[Results], swept: tuple[str, ...], metrics: Seq
     names: list[dict[str, str]] = [{} for _ in every]
     tables = _tables(every)
     for method in dict.fromkeys(method for each in every for method in each.methods):
-        groups: list[list[tuple[int, ...]]] = []  # of tables that mean the same by the name
+        groups: list[list[_Table]] = []  # of tables that mean the same by the name
         for table in tables:
-            if parts := tuple(k for k in table if method in every[k].methods):
+            if parts := {part: k for part, k in table.items() if method in every[k].methods}:
                 same = (g for g in groups if all(_are_alike(every, one, parts, method, swept, metrics) for one in g))
                 if (group := next(same, None)) is None:
                     groups.append(group := [])
                 group.append(parts)
         for group in groups:
-            for k in itertools.chain.from_iterable(group):
-                names[k][method] = method if len(groups) == 1 else f"{method} ({labels[group[0][0]]})"
+            folders = [k for table in group for k in table.values()]
+            for k in folders:
+                names[k][method] = method if len(groups) == 1 else f"{method} ({labels[folders[0]]})"
     return names
 
 
-def _tables(every: Sequence[Results]) -> list[tuple[int, ...]]:
-    """The folders by table: `TABLE` with `TABLE_large`, if these two have no common data set; each other alone."""
-    large = {
-        k: n
-        for k, table in enumerate(every)
-        for n, other in enumerate(every)
-        if other.name == f"{table.name}_{LARGE}" and not {*table.datasets} & {*other.datasets}
-    }
-    return [(k, large[k]) if k in large else (k,) for k in range(len(every)) if k not in large.values()]
+def _tables(every: Sequence[Results]) -> list[_Table]:
+    """The folders by table: `TABLE` with `TABLE_large`, if there is one of each, and without a common data set."""
+    places: dict[str, list[int]] = {}
+    for k, each in enumerate(every):
+        places.setdefault(each.name, []).append(k)
+    large = {}
+    for name, found in places.items():
+        others = places.get(f"{name}_{LARGE}", [])
+        if len(found) == len(others) == 1 and not _common(every[found[0]], every[others[0]]):
+            large[found[0]] = others[0]
+    return [{"": k, LARGE: large[k]} if k in large else {"": k} for k in range(len(every)) if k not in large.values()]
+
+
+def _common(first: Results, second: Results) -> set[str]:
+    """The data sets that both have."""
+    return {*first.datasets} & {*second.datasets}
 
 
 def _are_alike(
-    every: Sequence[Results],
-    one: tuple[int, ...],
-    other: tuple[int, ...],
-    method: str,
-    swept: tuple[str, ...],
-    metrics: Sequence[str],
+    every: Sequence[Results], one: _Table, other: _Table, method: str, swept: tuple[str, ...], metrics: Sequence[str]
 ) -> bool:
-    """Whether two tables mean the same by a method's name: where they have the same data sets, and somewhere at all.
+    """Whether two tables mean the same by a method's name.
 
-    A table that is in one folder has no settings of large data sets, which could be others.
+    Their large data sets may have other settings than the rest, so folders are compared with one another only if both
+    are of large data sets, neither is, or they have a data set in common.
     """
-    pairs = [(every[i], every[k]) for i in one for k in other]
-    agreeing = [_agree(*pair, method, swept, metrics) for pair in pairs]
-    if len(one) > 1 and len(other) > 1:
-        return all(agreeing)
-    apart = [not {*first.datasets} & {*second.datasets} for first, second in pairs]
-    return any(agreeing) and all(a or b for a, b in zip(agreeing, apart, strict=True))
+    pairs = [(part == another, every[i], every[k]) for part, i in one.items() for another, k in other.items()]
+    compared = [(first, second) for same, first, second in pairs if same or _common(first, second)]
+    return all(_agree(*pair, method, swept, metrics) for pair in compared or [pair[1:] for pair in pairs])
 
 
 def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]) -> bool:
@@ -228,9 +230,15 @@ def _join_experiments(every: Sequence[Results], names: Sequence[dict[str, str]])
 
 
 def _remark_on_parts(every: Sequence[Results]) -> Iterator[str]:
-    """What other settings the large data sets of a table have."""
-    for one, other in ((every[table[0]], every[table[-1]]) for table in _tables(every)):
-        if found := list_other_methods(other.experiment, one.experiment.methods):
+    """What other settings the large data sets of a table have, and where their parameters are chosen."""
+    for table in _tables(every):
+        one, other = (every[k].experiment for k in (table[""], table.get(LARGE, table[""])))
+        found = list_other_methods(other, one.methods)
+        for name, spec in other.methods.items():
+            scopes = [each.tune.scope if each.tune else "none" for each in (spec, one.methods.get(name, spec))]
+            if scopes[0] != scopes[1]:
+                found.append(f"{name} is tuned with the scope {scopes[0]}, not {scopes[1]}")
+        if found:
             yield f"In {other.name}: {'; '.join(found)}."
 
 

@@ -244,7 +244,8 @@ class Store:
         """The metrics of each label of finished trials among `keys`: key → metric → values (None: not defined)."""
         query = "SELECT key, metric, scores FROM label_scores JOIN trials USING (key)"
         found = _of_each(keys, self._rows("label_scores", query, cells.Text, cells.Text, cells.Numbers))
-        return {key: {metric: json.loads(text) for metric, text in of.items()} for key, of in found.items()}
+        read = json.JSONDecoder(parse_float=_finite).decode
+        return {key: {metric: read(text) for metric, text in of.items()} for key, of in found.items()}
 
     def choices(self, keys: Sequence[str]) -> dict[str, dict[str, str]]:
         """What finished trials among `keys` tuned: key → path → value, as a config would write it."""
@@ -256,6 +257,11 @@ class Store:
         query = "SELECT key, error FROM trials WHERE status = 'failed'"
         found = dict(self._rows("trials", query, cells.Text, cells.Text))
         return {key: found[key] for key in keys if key in found}
+
+
+def _finite(text: str) -> float | None:
+    """A number of JSON; None for one beyond all floats, as for one that is not defined."""
+    return value if math.isfinite(value := float(text)) else None
 
 
 def _or_null(value: float) -> float | None:

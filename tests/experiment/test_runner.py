@@ -438,6 +438,23 @@ def test_json_is_plain(arff: Path, tmp_path: Path) -> None:
     json.loads((report.folder / "manifest.json").read_text(), parse_constant=lambda text: pytest.fail(text))
 
 
+def test_a_second_signal_some_seconds_later_ends_what_is_done_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(processes.time, "monotonic", lambda: clock[0])
+    reached = []
+
+    def be_signalled() -> None:
+        with processes.stop_on_signals(), processes.hold_signals():
+            for seconds in 1.0, 1.5, 9.0:
+                clock[0] = seconds
+                signal.raise_signal(signal.SIGTERM)
+                reached.append(seconds)
+
+    with pytest.raises(processes.Stop):
+        be_signalled()
+    assert reached == [1.0, 1.5]
+
+
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

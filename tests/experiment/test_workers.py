@@ -6,13 +6,15 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from mlcdr.errors import ConfigError, UserError
+from mlcdr.data.files import NotFetchedError
+from mlcdr.errors import ConfigError, DataError, UserError
 from mlcdr.execution import workers
 from mlcdr.execution.computing import Group, groups
 from mlcdr.execution.runner import RunReport, run
@@ -242,6 +244,37 @@ def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
     wanted = [{trial.key for trial in group.trials} for group in pending if group.split in unread]
     assert wanted
     assert all(keys in given for keys in wanted)
+
+
+def test_a_worker_that_dies_while_the_run_is_stopped_is_no_result(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = small.experiment(arff)
+    _, trials = small.planned(experiment)
+    pending: list[Group] = list(groups(experiment, small.read_data(experiment).source, trials))
+    local = workers.LocalWorkers(1, experiment.limits)
+
+    def stop_when_dead() -> None:
+        for worker in local._workers:
+            if worker.begun is not None and worker.task is not None:
+                worker.process.kill()
+                worker.process.join()
+                worker.task = replace(worker.task, again=1)  # its trial would be recorded as crashed
+                raise Stop
+
+    given: list[str] = []
+    monkeypatch.setattr(workers, "raise_if_stopped", stop_when_dead)
+    with pytest.raises(Stop):
+        given.extend(result.crashed for result in local.compute(pending))
+    assert not any(given)
+
+
+def test_a_data_error_comes_from_a_worker_as_it_is(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def compute(self, group: Group, begin: Callable[[], None]) -> None:
+            raise NotFetchedError("the file is gone", "tiny")
+
+    monkeypatch.setattr(workers, "Computer", Refusing)
+    with pytest.raises(DataError, match="the file is gone"):
+        run(small.experiment(arff), tmp_path, jobs=2)
 
 
 def test_all_lines_of_an_error_come_from_a_worker(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

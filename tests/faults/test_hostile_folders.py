@@ -358,6 +358,10 @@ def test_scores_of_labels_are_numbers_and_one_for_each_label(tmp_path: Path) -> 
         (found / "labels.csv").unlink(missing_ok=True)  # so that it is written again
         with pytest.raises(ResultsError, match=message):
             run(experiment, tmp_path)
+    n_labels = int(json.loads((found / "manifest.json").read_text())["datasets"]["tiny"]["n_labels"])
+    changed(found, f"UPDATE label_scores SET scores = '[{', '.join(['1e999'] * n_labels)}]'")
+    run(experiment, tmp_path)
+    assert "inf" not in (found / "labels.csv").read_text(), "a number beyond all floats is not defined"
 
 
 SUMMARY = "dataset,method,metric,mean,std,se,n\n"

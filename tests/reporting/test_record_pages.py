@@ -84,6 +84,39 @@ def test_a_contributed_method_is_told_apart_from_the_papers_of_that_name(pages, 
     assert list(board_of(pages.leaderboard())[0]) == [*before, "Mine"]
 
 
+def test_a_method_of_the_papers_and_a_contributed_one_are_ranked(pages, tmp_path):
+    shutil.rmtree(tmp_path / "record")
+    values = {("yeast", "PLST", size, "hamming_loss"): (0.2, 0.001, 100) for size in SIZES}
+    record.store(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
+    contribute(tmp_path, ["yeast"], {"Mine": {"label_space": "plst", "learner": "ridge"}}, mean=0.1)
+    cells, notes = board_of(pages.leaderboard())
+    assert [(method, *row) for method, row in cells.items()] == [
+        ("Mine", "1.00", "<strong>0.1000</strong>"),
+        ("PLST", "2.00", "0.2000"),
+    ]
+    assert notes[0] == "Ranked over yeast: too few data sets for a verdict on the methods."
+
+
+def test_points_of_a_sweep_count_as_one_value_of_a_data_set(pages, tmp_path):
+    shutil.rmtree(tmp_path / "record")
+    datasets = ["bibtex", "corel5k", "emotions", "enron", "genbase", "medical", "scene", "yeast"]
+    values = {
+        (dataset, method, size, "hamming_loss"): (0.1 + 0.1 * ((method == "PLST") == (dataset > "c")), 0.001, 100)
+        for dataset in datasets
+        for method in ("PLST", "CPLST")
+        for size in SIZES
+    }
+    record.store(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
+    _, notes = board_of(pages.leaderboard())
+    assert notes[0] == "Critical difference (Nemenyi) 0.69, over 8 data sets.", "1 of 8 differs: p = 0.02"
+    for dataset in "corel5k", "emotions":
+        for size in SIZES:
+            one, other = ((dataset, method, size, "hamming_loss") for method in ("PLST", "CPLST"))
+            values[one], values[other] = values[other], values[one]
+    record.store(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
+    assert board_of(pages.leaderboard())[1][0].endswith("8 data sets. The methods are not shown to differ."), "3 of 8"
+
+
 def test_methods_are_ranked_over_the_data_sets_that_most_have(pages):
     having = {"A": "abcd", "B": "abcd", "C": "abc", "D": "ab", "E": "e"}
     assert pages._common(having) == ("a", "b", "c"), "nine results of three methods; eight with a and b, or with d"
