@@ -215,7 +215,7 @@ def test_a_group_that_is_being_recorded_when_a_signal_comes_is_recorded(
     record = Store.record
 
     def record_and_signal(self: Store, *arguments: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
         record(self, *arguments)
 
     monkeypatch.setattr(Store, "record", record_and_signal)
