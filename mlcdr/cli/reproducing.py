@@ -186,6 +186,7 @@ def make_record(
     ] = None,
     small: Annotated[bool, switch("A small variant of each table, in minutes.", "--small")] = False,
     everything: Annotated[bool, switch("Also other readings of the tables, and what takes hours.", "--all")] = False,
+    outdated: Annotated[bool, switch("Only what the record lacks, or has of other code.", "--outdated")] = False,
     plan: Annotated[bool, switch("Show what would run and how long it took, and stop.", "--plan")] = False,
     dirty: Annotated[bool, switch("Store results of code that differs from its commit.", "--dirty")] = False,
     jobs: Jobs = 0,
@@ -197,13 +198,17 @@ def make_record(
 
     if small and everything:
         raise typer.BadParameter("cannot be combined with --small", param_hint="--all")
-    of_tables = {"--small": small, "--all": everything, "--plan": plan, "--jobs": jobs, "--out": out != Path("results")}
+    of_tables = {"--small": small, "--all": everything, "--outdated": outdated, "--plan": plan, "--jobs": jobs}
+    of_tables |= {"--out": out != Path("results")}
     if folders and (given := [name for name, value in of_tables.items() if value]):
         raise typer.BadParameter("cannot be combined with results folders", param_hint=", ".join(given))
     planned = [] if folders else making.plan(small, out, everything)
+    if outdated:
+        current = {each.name for each in record.read(to) if not record.outdated(each)}
+        planned = [each for each in planned if each.name not in current]
     if plan:
         _print_plan(planned)
-        if not small and not everything:
+        if not (small or everything or outdated):
             others = {each.name for each in making.plan(False, out, True)} - {each.name for each in planned}
             if others:
                 print_notice(f"with --all also {', '.join(sorted(others))}")

@@ -403,6 +403,17 @@ def test_other_readings_and_what_takes_hours_are_run_on_demand(tmp_path, monkeyp
     assert variants == {"random", "fixed_folds", "shared"}, "of tables that take hours themselves"
 
 
+def test_what_is_up_to_date_is_left_out_on_demand(tmp_path, mlcdr):
+    stored(tmp_path, TABLE3, as_printed(TABLE3))
+    plan = "record", "--outdated", "--plan", "--to", tmp_path / "record"
+    lines = mlcdr(*plan).out.splitlines()
+    assert not any(line.startswith(f"{TABLE3} ") for line in lines)
+    assert any(line.startswith(f"{TABLE2} ") for line in lines), "the record does not have it"
+    at = tmp_path / "record" / TABLE3 / "manifest.json"
+    at.write_text(at.read_text().replace('"PLST": "', '"PLST": "0'))
+    assert any(line.startswith(f"{TABLE3} ") for line in mlcdr(*plan).out.splitlines()), "of other code"
+
+
 def test_long_runs_get_all_workers_first_and_timed_ones_one(tmp_path, monkeypatch):
     calls = []
 
