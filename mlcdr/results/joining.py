@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 LARGE = "large"
 """The ending of the name of an experiment that has the large data sets of a table."""
 _Table = dict[str, int]
-"""The folders of a table by part: its own (``), and that of its large data sets (`large`)."""
+"""The folders of a table by part: its own (empty), and that of its large data sets (`large`)."""
 _SIZES = ("instances", "features", "labels")
 
 
