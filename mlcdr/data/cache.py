@@ -1,4 +1,4 @@
-"""The cache of parsed data sets: one `.npz` per checksum, without pickles, and checked when it is read.
+"""The cache of parsed data sets: one `.npz` per key, without pickles, and checked when it is read.
 
 It only saves time. If its file cannot be read, the data set is parsed and stored again; a folder that cannot be written
 is not an error.
@@ -27,13 +27,13 @@ Stored: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
 
 _NAMES = ("feature_names", "label_names", "xml_label_names", "notices")
 _NUMBERS = ("declared_features", "declared_nominal", "declared_numeric")
-FACTS = (*_NAMES, *_NUMBERS, "n_train", "missing", "nominal")
+FACTS = (*_NAMES, *_NUMBERS, "checksum", "n_train", "missing", "nominal")
 """The names of the facts that are stored with a data set."""
 
 
-def path_of(checksum: str, folder: Path | None = None) -> Path:
-    """The path where the data set of a checksum is stored: in `folder`, by default in the cache."""
-    return (folder or cache_folder() / "parsed") / f"{checksum}.npz"
+def path_of(key: str, folder: Path | None = None) -> Path:
+    """The path where the data set of a key is stored: in `folder`, by default in the cache."""
+    return (folder or cache_folder() / "parsed") / f"{key}.npz"
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
@@ -59,10 +59,10 @@ def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
         yield key, _narrow(matrix)
 
 
-def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Path | None = None) -> None:
-    """Store a parsed data set under its checksum; `facts` must be JSON data. A failure to write is not an error."""
-    path = path_of(checksum, folder)
-    header = {"checksum": checksum, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
+def save(key: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Path | None = None) -> None:
+    """Store a parsed data set under a key; `facts` must be JSON data. A failure to write is not an error."""
+    path = path_of(key, folder)
+    header = {"key": key, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
     header["text"] = is_texts(X)
     arrays = dict(_arrays("X", X)) | dict(_arrays("Y", Y))
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
@@ -79,16 +79,16 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Pat
             temporary.unlink(missing_ok=True)
 
 
-def load(checksum: str, folder: Path | None = None) -> Stored | None:
-    """The X, Y and facts stored under a checksum; None if there is no such file or it is damaged."""
-    path = path_of(checksum, folder)
+def load(key: str, folder: Path | None = None) -> Stored | None:
+    """The X, Y and facts stored under a key; None if there is no such file or it is damaged."""
+    path = path_of(key, folder)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy warns of headers and values that `save` never writes
             with np.load(path, allow_pickle=False) as stored:
                 _refuse_growth(stored.zip)
                 header = json.loads(stored["header"].tobytes())
-                if header["checksum"] != checksum:
+                if header["key"] != key:
                     return None
                 (n, d), (n_of_Y, n_labels) = header["shapes"]
                 facts = _checked_facts(header["facts"])
@@ -114,6 +114,7 @@ def load(checksum: str, folder: Path | None = None) -> Stored | None:
 def _checked_facts(facts: Any) -> dict[str, Any]:
     """The facts; an exception is raised unless they have the names and types of a data set's facts."""
     texts = all(isinstance(each, str) for key in _NAMES for each in facts[key])
+    texts &= isinstance(facts["checksum"], str)
     whole = all(type(facts[key]) is int for key in _NUMBERS) and type(facts["n_train"]) in (int, type(None))
     gaps = facts["missing"].items()
     counted = all(isinstance(name, str) and type(count) is int and count > 0 for name, count in gaps)

@@ -28,29 +28,18 @@ from mlcdr.data.table import Matrix, Table, find_columns, state_facts
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, report_memory
-from mlcdr.source_code import code_of_text
 
 if TYPE_CHECKING:
     from mlcdr.data.arrays import Arrays
     from mlcdr.data.frames import Framed
 
-# The modules of this folder that do not parse data files for `load_dataset`; `loader_version` leaves them out.
-_FINDERS = ["catalog", "description", "download", "export", "files", "folds", "forms", "held", "rows", "sources"]
-_FINDERS += ["synthetic"]
-
 
 @functools.cache
-def loader_version(folder: Path = Path(__file__).parent) -> str:
-    """The SHA-256 (hex) of the readers' source code, a part of the checksum of data that are read from files.
-
-    So cached data of older readers are never used. (A version number could be forgotten.) Comments and docstrings do
-    not change it.
-    """
+def readers_version() -> str:
+    """The SHA-256 (hex) of this folder's source: a parsed copy that other code made is not used again."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
-        if path.stem not in _FINDERS:
-            code = hashlib.sha256(code_of_text(path.read_text("utf-8"))).hexdigest()
-            digest.update(f"{path.name} {code}\n".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -74,7 +63,7 @@ class Dataset:
     xml_label_names : tuple of str
         The label names in the order of an ARFF file's XML; without one, `label_names`.
     checksum : str
-        SHA-256 (hex) of the files' bytes, the readers' code and the options; without files, of X and Y.
+        SHA-256 (hex) of X and Y. Trials are computed again when it changes, however the data were stored and read.
     declared_features, declared_nominal, declared_numeric : int
         Numbers of features before encoding: all, nominal ones, numeric ones.
     notices : tuple of str
@@ -185,9 +174,9 @@ class Dataset:
 
             frame, labels = (X, options.get("labels")) if Y is None else joined(X, Y, label_names)
             framed = as_table(frame, place, options | ({} if labels is None else {"labels": labels}))
-            return _dataset(name, "", *_of_tables([framed.table], framed.columns, missing, framed))
+            return _dataset(name, *_of_tables([framed.table], framed.columns, missing, framed))
         Y, label_names = (Y.to_numpy(), list(Y.columns)) if hasattr(Y, "columns") else (Y, label_names)
-        return _dataset(name, "", *_of_arrays(Arrays(place, X, Y, feature_names, label_names).checked(missing)))
+        return _dataset(name, *_of_arrays(Arrays(place, X, Y, feature_names, label_names).checked(missing)))
 
     def rows(self, index: Any) -> Dataset:
         """The data set of the rows `index`, without a predefined split."""
@@ -274,12 +263,13 @@ def load_dataset(
     check_form_options(files.paths[0], files.form, options)
     if files.xml is not None and "labels" in options:
         raise DataError(f"{files.xml}: names the labels; the option labels is only for files without XML")
-    checksum = _checksum(files, missing, part, options)
-    stored = cache.load(checksum)
+    key = _key_of_copy(files, missing, part, options)
+    stored = cache.load(key)
     if stored is None:
-        stored = read_files(files, missing, part, options)
-        cache.save(checksum, *stored)
-    return _dataset(files.name, checksum, *stored)
+        X, Y, facts = read_files(files, missing, part, options)
+        stored = X, Y, facts | {"checksum": checksum_of(X, Y)}
+        cache.save(key, *stored)
+    return _dataset(files.name, *stored)
 
 
 def _name_columns(values: Any, stem: str) -> Any:
@@ -290,16 +280,17 @@ def _name_columns(values: Any, stem: str) -> Any:
     return values.set_axis([f"{stem}{j + 1}" for j in columns], axis=1)
 
 
-def _dataset(name: str, checksum: str, X: Matrix, Y: Matrix, facts: Mapping[str, Any]) -> Dataset:
+def _dataset(name: str, X: Matrix, Y: Matrix, facts: Mapping[str, Any]) -> Dataset:
+    facts = {"checksum": facts.get("checksum") or checksum_of(X, Y), **facts}
     facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
     facts["nominal"] = {name: tuple(words) for name, words in facts["nominal"].items()}
-    return Dataset(name=name, X=X, Y=Y, checksum=checksum or checksum_of(X, Y), **facts)
+    return Dataset(name=name, X=X, Y=Y, **facts)
 
 
 def _recall(name: str, part: Part, checksum: str) -> Dataset:
     """The data set in memory that has this checksum."""
     found = held.find(name, checksum)
-    dataset = replace(found, name=name) if isinstance(found, Dataset) else _dataset(name, checksum, *found)
+    dataset = replace(found, name=name) if isinstance(found, Dataset) else _dataset(name, *found)
     if part == "predefined" and dataset.n_train is None:
         raise DataError(f"{name}: has no predefined split; give a Dataset that has n_train, or other `splits:`")
     return dataset if part == "predefined" else replace(dataset, n_train=None)
@@ -336,9 +327,10 @@ def _fetch_openml(name: str, missing: Missing, options: Mapping[str, Any]) -> Da
 _MADE = {"synthetic": _generate, "function": _call, "openml": _fetch_openml}
 
 
-def _checksum(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> str:
+def _key_of_copy(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> str:
+    """The key of the parsed copy in the cache: a digest of the files' bytes, the readers' code and the options."""
     said = json.dumps(options, sort_keys=True, default=list)
-    whole = hashlib.sha256(f"mlcdr {loader_version()} {missing} {part} {said}\n".encode())
+    whole = hashlib.sha256(f"mlcdr {readers_version()} {missing} {part} {said}\n".encode())
     known = sources.find(files.name)
     if known is not None and known.matlab is not None:
         whole.update(f"{known.matlab}\n".encode())
