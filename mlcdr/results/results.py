@@ -9,11 +9,13 @@ A method with `tune: {scope: test}` has one number where it has a grid: the best
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from mlcdr.config.recorded import read_recorded
 from mlcdr.data.files import Part
@@ -22,6 +24,7 @@ from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
 from mlcdr.results.failures import Place, describe_error
+from mlcdr.results.frame import are_complete, order_column
 from mlcdr.results.imports import import_cells, import_choices, import_splits
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
@@ -113,6 +116,123 @@ class Results:
             When they cannot be read.
         """
         return self.read_splits()
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """The scores of the single splits (`mlcdr.results.frame`).
+
+        Raises
+        ------
+        ResultsError
+            When they cannot be read; `NoResults` when there are none.
+        """
+        paths = self.split_scores.paths
+        rows = [
+            (*key[:2], *key[2], split, key[3], value)
+            for key, by_split in self.split_scores.values.items()
+            for split, value in by_split.items()
+        ]
+        return self._ordered(pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "metric", "value"]))
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """The means over the splits (`mlcdr.results.frame`)."""
+        of_grids = tuple(dict.fromkeys(path for grid in self.grids.values() for path in grid))
+        rows = []
+        for (dataset, method, point, metric), cell in self.cells.items():
+            taken = dict(cell.setting)
+            setting = [taken.get(path, "") for path in of_grids]
+            rows.append((dataset, method, *point, *setting, metric, cell.mean, cell.std, cell.se, cell.n))
+        names = ["dataset", "method", *self.swept, *of_grids, "metric", "mean", "std", "se", "n"]
+        return self._ordered(pd.DataFrame(rows, columns=names))
+
+    @cached_property
+    def chosen(self) -> pd.DataFrame:
+        """What trials chose for the parameters they tuned: dataset, method, paths, split, parameter, value.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be read.
+        """
+        rows = []
+        for (dataset, method, point, parameter), counts in self.choices.counts.items():
+            rows += [(dataset, method, *point, parameter, value) for value in counts.elements()]
+        return pd.DataFrame(rows, columns=["dataset", "method", *self.choices.paths, "parameter", "value"])
+
+    @cached_property
+    def tried(self) -> pd.DataFrame:
+        """What trials tried as they tuned: dataset, method, one column for each tuned path, value (of the criterion).
+
+        A path that a method does not tune is `""` there.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be read.
+        """
+        rows = [
+            {"dataset": dataset, "method": method, **dict(setting), "value": value}
+            for (dataset, method), tried in self.choices.tried.items()
+            for setting, values in tried.items()
+            for value in values
+        ]
+        tuned = dict.fromkeys(path for row in rows for path in row if path not in ("dataset", "method", "value"))
+        names = ["dataset", "method", *tuned, "value"]
+        return pd.DataFrame(rows, columns=names).fillna(dict.fromkeys(tuned, ""))
+
+    def _ordered(self, frame: pd.DataFrame) -> pd.DataFrame:
+        order: dict[str, Iterable[str]] = {"dataset": self.datasets, "method": self.methods, "metric": self.metrics}
+        order |= {path: ["", *self.values(path)] for path in self.swept}
+        paths = [name for name in frame if "." in name]
+        return frame.assign(**{name: order_column(frame[name], order.get(name, [""])) for name in [*order, *paths]})
+
+    @cached_property
+    def repetition_means(self) -> pd.DataFrame:
+        """The mean of each whole repetition of the protocol: dataset, method, swept paths, metric, value.
+
+        A repetition is each repeat of a k-fold cross-validation, or else all splits.
+
+        Raises
+        ------
+        ResultsError
+            When the scores of single splits cannot be read.
+        """
+        rows = [(*key[:2], *key[2], key[3], mean) for key in self.cells for mean in self.repetitions(*key)]
+        return pd.DataFrame(rows, columns=["dataset", "method", *self.swept, "metric", "value"])
+
+    def at(self, places: pd.DataFrame) -> pd.DataFrame:
+        """The numbers that stand at some places: `places` with the columns mean, std, se, n and those of grids.
+
+        Parameters
+        ----------
+        places : frame
+            With the columns dataset, method, metric, and those of swept paths; a path that it has not means its first
+            value. A method that does not have a parameter has the same number at all values of it.
+
+        Returns
+        -------
+        frame
+            Its rows are those of `places`, in their order, and its first columns, too. Where there is no number, mean,
+            std and se are NaN and n is 0.
+        """
+        first = {path: (*self.values(path), "")[0] for path in self.swept if path not in places}
+        whole = places.reset_index(drop=True).assign(**first)
+        keys = ["dataset", "method", *self.swept, "metric"]
+        own = whole[keys].astype(object)
+        for path in self.swept:
+            own.loc[own["method"].isin(self._lacking[path]), path] = ""
+        found = own.merge(self.summary.astype(dict.fromkeys(keys, object)), how="left", on=keys).drop(columns=keys)
+        return pd.concat([whole, found.assign(n=found["n"].fillna(0).astype(int))], axis=1)
+
+    @cached_property
+    def _lacking(self) -> dict[str, list[str]]:
+        """Swept path → the methods that have results, but no such parameter."""
+        return {path: [method for method in self.methods if self.lacks(method, path)] for path in self.swept}
+
+    def are_comparable(self, cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
+        """Which rows of a summary can be compared with their group: those over all splits; in joined folders all."""
+        return are_complete(cells, by) if not self.joined else pd.Series(True, index=cells.index)
 
     def metric_named(self, written: str) -> str:
         """The label of a metric in these results, from the label itself or from another name of the metric (`lrap`).
