@@ -21,17 +21,12 @@ from typing import Any
 
 import typer
 
-from mlcdr.cli import completion
 from mlcdr.cli.commands import app
-from mlcdr.cli.help import describe_usage, metavar_of, spell
 from mlcdr.config.schema import schema
 from mlcdr.config.yaml_reader import read_yaml_text
-from mlcdr.data import export, forms
-from mlcdr.laws import statements
 from mlcdr.methods import declarations, registry
 from mlcdr.methods.contracts import Part
 from mlcdr.metrics import BY_LABEL, METRICS
-from mlcdr.reproduce import published, recipes
 from mlcdr.tables import layouts
 
 FOLDER = Path(__file__).parent
@@ -127,93 +122,6 @@ def stub() -> str:
     lines = [f"from .{module} import {name} as {name}" for module in sorted(found) for name in sorted(found[module])]
     remark = REMARK.strip("<!-> \n")
     return "\n".join([f"# {remark}", "", *lines, "", "__version__: str", ""])
-
-
-# -------------------------------------------------------------------- words of shell completion
-
-
-def words() -> str:
-    """What shell completion must know without importing it, as the text of `mlcdr/cli/words.json`."""
-    known = recipes.recipes()
-    facts = [name for name in published.data_set_names() if recipes.data_table(name)]
-    described = schema()
-    plain = {
-        "metrics": {name: metric.description for name, metric in METRICS.items()},
-        "targets": sorted(
-            [*known, *recipes.filled_by_others(), *facts, *dict.fromkeys(name.partition("/")[0] for name in known)]
-        ),
-        "papers": sorted({name.partition("/")[0] for name in known}),
-        "tables": [*published.names(), *published.data_set_names()],
-        "forms": [*export.WRITERS],
-        "checks": [*statements.LAWS],
-        "data_options": {name: option.description for name, option in forms.OPTIONS.items()},
-        "keys": _config_keys(described, described["$defs"]),
-        "commands": _command_words(typer.main.get_command(app)),
-    }
-    return _json(plain, depth=5) + "\n"
-
-
-def _command_words(command: Any) -> dict[str, Any]:
-    """A command's help, options and arguments, with the commands below it."""
-    found: dict[str, Any] = {"help": command.short_help or command.help or "", "options": [], "arguments": []}
-    for each in (each for each in command.params if not getattr(each, "hidden", False)):
-        known: dict[str, Any] = {"takes": metavar_of(each)}
-        if each.nargs == -1 or getattr(each, "multiple", False):
-            known["repeats"] = True
-        if each.param_type_name == "argument":
-            found["arguments"].append(known)
-        else:
-            found["options"].append({"names": each.opts, **known, "help": each.help or ""})
-    found["options"].append({"names": ["--help"], "takes": "", "help": "Show this message and exit."})
-    if hasattr(command, "commands"):
-        found["commands"] = {name: _command_words(each) for name, each in command.commands.items()}
-    return found
-
-
-_NAMED = {"data set": "DATASET", "metric": "METRIC", "layout": "LAYOUT"}
-
-
-def _config_keys(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a mapping in the schema: their help, keys below them, and what their values are."""
-    found: dict[str, Any] = {}
-    for name, each in node.get("properties", {}).items():
-        described: dict[str, Any] = {"help": " ".join(each.get("description", "").split())}
-        for part in _alternatives(each, definitions):
-            title = part.get("title")
-            if title in FAMILIES:
-                described["family"] = title
-            elif title in _NAMED:
-                described["of"] = _NAMED[title]
-            elif "properties" in part:
-                keys = described.setdefault("keys", {})
-                for key, inner in _config_keys(part, definitions).items():
-                    values = keys.get(key, {}).get("values", [])
-                    keys[key] = {**keys.get(key, {}), **inner}
-                    if values:  # of several kinds of splits
-                        keys[key]["values"] = list(dict.fromkeys([*values, *inner.get("values", [])]))
-            elif "const" in part or "enum" in part or part.get("type") == "boolean":
-                words = part.get("enum", [part["const"]] if "const" in part else ["true", "false"])
-                described.setdefault("values", []).extend(words)
-        found[name] = described
-    if "by_label" in found:
-        found["by_label"]["values"] = list(BY_LABEL)
-    return found
-
-
-def _alternatives(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What a value may be: the alternatives of a node, the items of a list, with references followed."""
-    if "$ref" in node:
-        name = node["$ref"].rpartition("/")[2]
-        yield from _alternatives(definitions[name], definitions)
-    elif node.get("title") in (*FAMILIES, *_NAMED):
-        yield node
-    elif "anyOf" in node or "oneOf" in node:
-        for each in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-            yield from _alternatives(each, definitions)
-    elif "items" in node:
-        yield from _alternatives(node["items"], definitions)
-    else:
-        yield node
 
 
 def api() -> str:
@@ -583,12 +491,29 @@ def commands() -> str:
     for name, command in _all_commands(root, ""):
         about = inspect.cleandoc(command.help or "").replace("\n", " ").replace("  ", "\n\n")
         shown = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
-        usage = " ".join([f"mlcdr {name}", *map(describe_usage, shown)])
-        rows = [f"- `{spell(p)}`: {p.help}" for p in shown if getattr(p, "help", None)]
+        usage = " ".join([f"mlcdr {name}", *map(_usage, shown)])
+        rows = [f"- `{_term(p)}`: {p.help}" for p in shown if getattr(p, "help", None)]
         parts.append(
             f"## mlcdr {name}\n\n    {usage}\n\n{_escaped(about)}\n" + ("\n" + "\n".join(rows) + "\n" if rows else "")
         )
     return page("Commands", *parts)
+
+
+def _usage(parameter: Any) -> str:
+    """A parameter as a line of usage shows it: `CONFIG...`, `[NAME]`, `--format FORM`, `[--set KEY=VALUE]...`."""
+    if parameter.param_type_name == "argument":
+        text = parameter.metavar + ("..." if parameter.nargs == -1 else "")
+    else:
+        text = f"{max(parameter.opts, key=len)} {parameter.metavar or ''}".rstrip()
+    text = text if parameter.required else f"[{text}]"
+    return f"{text}..." if getattr(parameter, "multiple", False) else text
+
+
+def _term(parameter: Any) -> str:
+    """A parameter as a list shows it: `CONFIG`, or `-j, --jobs N`."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar)
+    return f"{', '.join(sorted(parameter.opts, key=len))} {parameter.metavar or ''}".rstrip()
 
 
 def _all_commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
@@ -660,7 +585,6 @@ if __name__ == "__main__":
     declarations.INDEX.write_text(index(), encoding="utf-8")
     STUB.write_text(stub(), encoding="utf-8")
     declarations.read_index.cache_clear()  # which the pages are made by
-    completion.WORDS.write_text(words(), encoding="utf-8")
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")
         print(FOLDER / name)

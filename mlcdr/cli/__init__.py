@@ -1,7 +1,7 @@
 """The command line: parse, call, print. The work of a command is done by the package that it calls.
 
-The commands are in `mlcdr.cli.commands`, which shell completion does not import. The other packages are imported inside
-the commands, so that `mlcdr --help` is fast.
+The list of commands is in `mlcdr.cli.commands`. The other packages are imported inside the commands, so that
+`mlcdr --help` is fast.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ def main() -> None:
     """
     protect_streams()
     if "_MLCDR_COMPLETE" in os.environ:
-        from mlcdr.cli import completion
-
-        completion.answer()
-        return
+        os.environ["COLUMNS"] = "1000"  # Typer breaks a longer description into lines, which a shell takes for words
     try:
         _run_command(record_ctrl_c())
     except SystemExit:
@@ -37,9 +34,9 @@ def main() -> None:
 
 def _run_command(interrupts: list[int]) -> None:
     try:
-        from mlcdr.cli.commands import take_only
+        from mlcdr.cli.commands import app
 
-        take_only(sys.argv[1:2])()
+        app(prog_name="mlcdr")
     except (Stop, KeyboardInterrupt):
         sys.exit(130)
     except UserError as error:

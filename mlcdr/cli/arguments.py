@@ -1,43 +1,32 @@
-"""Arguments and options that several commands take."""
+"""Arguments and options of commands: how one is declared, and those that several commands take.
+
+The metavar of a parameter says what it takes: `N` is a number, `CONFIG` an experiment file. Help shows it, and a shell
+completes words by it (`mlcdr.cli.completion`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mlcdr.cli.completion import COMPLETERS
 
-def argument(metavar: str, text: str, **more: Any) -> Any:
+
+def argument(metavar: str, text: str) -> Any:
     """An argument of a command: what it takes, and its help."""
-    return typer.Argument(metavar=metavar, help=text, **more)
+    return typer.Argument(metavar=metavar, help=text, autocompletion=COMPLETERS.get(metavar))
 
 
 def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
     """An option of a command: what it takes, its help, and its names if they are not the parameter's."""
-    return typer.Option(*names, metavar=metavar, help=text, **more)
+    return typer.Option(*names, metavar=metavar, help=text, autocompletion=COMPLETERS.get(metavar), **more)
 
 
 def switch(text: str, *names: str, **more: Any) -> Any:
     """An option that takes nothing."""
     return typer.Option(*names, help=text, **more)
-
-
-def choice(words: str, text: str, *names: str) -> Any:
-    """An option that takes one of the words in `a|b|c`."""
-    return option(words, text, *names, callback=one_of(*words.split("|")))
-
-
-def one_of(*known: str) -> Callable[[str | None], str | None]:
-    """The callback of a parameter that takes one of some words."""
-
-    def check(value: str | None) -> str | None:
-        if value is not None and value not in known:
-            raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}")
-        return value
-
-    return check
 
 
 Configs = Annotated[list[Path], argument("CONFIG", "Experiment files (YAML), or names from `mlcdr example`.")]

@@ -6,12 +6,12 @@ import contextlib
 import io
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.cli.arguments import argument, one_of, option
+from mlcdr.cli.arguments import argument, option
 from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.errors import UserError, escape_control_characters, list_known, suggest_name
 
@@ -85,9 +85,11 @@ def doctor() -> None:
 
 
 def completion_script(
-    shell: Annotated[str, argument("SHELL", "bash, zsh or fish.", callback=one_of("bash", "zsh", "fish"))],
+    shell: Annotated[Literal["bash", "zsh", "fish"], argument("SHELL", "bash, zsh or fish.")],
 ) -> None:
-    """Print the script by which a shell completes commands, options, names, keys for --set and paths.
+    """Print a script that completes words in a shell.
+
+    It completes commands, options, names, keys for --set and paths. `mlcdr --install-completion` installs it.
 
     In bash, put `eval "$(mlcdr completion bash)"` into ~/.bashrc.
 
@@ -95,9 +97,9 @@ def completion_script(
 
     In fish, save what `mlcdr completion fish` prints as ~/.config/fish/completions/mlcdr.fish.
     """
-    from mlcdr.cli.completion import read_script
+    from typer.completion import get_completion_script
 
-    print(read_script(shell), end="")
+    print(get_completion_script(prog_name="mlcdr", complete_var="_MLCDR_COMPLETE", shell=shell))
 
 
 def check_methods(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from mlcdr.cli.arguments import DataOptions, argument, choice, option, read_options, switch
+from mlcdr.cli.arguments import DataOptions, argument, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_columns, print_facts, print_notice, print_table
 from mlcdr.errors import escape_control_characters
 
@@ -162,13 +162,13 @@ def datasets_plot(
     name: Annotated[str, argument("DATASET", "A data set, or the path of its file.")],
     out: Annotated[Path, option("DIR", "The folder to write into.")] = Path("figures"),
     order: Annotated[
-        str,
-        choice(
+        Literal["auto", "file", "frequency", "similar"],
+        option(
             "auto|file|frequency|similar",
             "Order of labels in heat maps: file, frequency, similar; auto: similar for many.",
         ),
     ] = "auto",
-    projection: Annotated[str, choice("opls|pca", "opls is supervised.")] = "opls",
+    projection: Annotated[Literal["opls", "pca"], option("opls|pca", "opls is supervised.")] = "opls",
     settings: DataOptions = None,
 ) -> None:
     """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""
@@ -185,7 +185,8 @@ def datasets_splits(
     seed: Annotated[int, option("N", "As `seed` of a config's splits.", min=0)] = 1,
     groups: Annotated[str | None, option("FEATURE", "Keep rows with the same value of a feature together.")] = None,
     stratified: Annotated[
-        str, choice("blind|labels|pairs", "What --to writes: folds drawn blind, stratified by labels, or by pairs.")
+        Literal["blind", "labels", "pairs"],
+        option("blind|labels|pairs", "What --to writes: folds drawn blind, stratified by labels, or by pairs."),
     ] = "labels",
     to: Annotated[
         Path | None, option("FILE", "Write the folds for `splits: {kind: file}`; {dataset} is the name.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.cli.arguments import DataOptions, Folder, Folders, argument, choice, option, read_options, switch
+from mlcdr.cli.arguments import DataOptions, Folder, Folders, argument, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_notice, print_published, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
 
@@ -79,7 +79,9 @@ def report(folder: Folder) -> None:
 _Baseline = Annotated[
     Path | None, option("RESULTS", "Compare with an earlier run of the same experiment, split by split.")
 ]
-_FailOn = Annotated[str | None, choice("regression", "With --baseline: exit code 1 if a metric or a time got worse.")]
+_FailOn = Annotated[
+    Literal["regression"] | None, option("regression", "With --baseline: exit code 1 if a metric or a time got worse.")
+]
 _Margin = Annotated[
     float | None, option("NUMBER", "With --baseline: a metric may lose this share of its old mean (0.01).", min=0)
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
@@ -31,7 +31,9 @@ def run(
     set_: Set = None,
     fresh: Annotated[bool, switch("Discard earlier results and compute all trials.", "--fresh")] = False,
     quiet: Quiet = False,
-    backend: Annotated[str, option("loky|dask", "Processes of this machine, or a cluster.")] = "loky",
+    backend: Annotated[
+        Literal["loky", "dask"], option("loky|dask", "Processes of this machine, or a cluster.")
+    ] = "loky",
     scheduler: Annotated[
         str | None, option("ADDRESS", "With --backend dask: tcp://host:port, or the path of a scheduler file.")
     ] = None,
