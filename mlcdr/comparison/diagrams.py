@@ -13,7 +13,6 @@ are not.
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -67,16 +66,13 @@ def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | Non
     return [path for name, figure in pictures.items() for path in save(figure, folder / f"{stem}_{name}", title)]
 
 
-def render_texts(compared: Iterable[Comparison], methods: Sequence[str]) -> dict[str, str]:
-    """Title → SVG text: the critical-difference diagram (Nemenyi) of every metric with tests, for a page."""
+def draw_all(compared: Iterable[Comparison], methods: Sequence[str]) -> dict[str, Figure]:
+    """Title → the critical-difference diagram (Nemenyi) of every metric with tests, for a page."""
     found = {}
     for each in compared:
         if each.significance is not None:
-            title = each.sheet.caption.plain
-            figure, image = draw_critical_difference(each.significance, "", "nemenyi", methods), io.StringIO()
-            with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": each.metric}):
-                figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
-            found[f"Critical difference, {title}"] = image.getvalue()
+            title = f"Critical difference, {each.sheet.caption.plain}"
+            found[title] = draw_critical_difference(each.significance, "", "nemenyi", methods)
     return found
 
 

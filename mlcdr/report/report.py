@@ -7,7 +7,7 @@ has no number yet gets its page too, with a remark.
 
 The template escapes all text (names are the user's); only `Sheet.html` and `mlcdr.report.svg`, which escape their own
 text, pass markup to it. The page's policy allows its one script and its one style sheet, by their hashes, and `style`
-attributes, which matplotlib's diagrams use for colours and lines; under `default-src 'none'` these can load nothing.
+attributes, which matplotlib's figures use for colours and lines; under `default-src 'none'` these can load nothing.
 Pictures may only be within the page (`data:`), such as the cells of a matrix that matplotlib draws.
 """
 
@@ -22,7 +22,7 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,22 +34,20 @@ from mlcdr.comparison import comparison, diagrams
 from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
-from mlcdr.report import svg
+from mlcdr.report import charts, svg
 from mlcdr.reproduce import published, reproduction
 from mlcdr.results.failures import Place, gather_failures, list_places
 from mlcdr.results.labels import LabelScores, read_label_scores
 from mlcdr.results.manifest import Manifest, read_manifest
 from mlcdr.results.metric_facts import explain_missing, list_notes
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
-from mlcdr.results.scores import LARGEST, NoResults, Point, Setting, is_among_best, summarise
-from mlcdr.tables import layouts, tables, text_format
-from mlcdr.tables.curves import Curve, place_values, trace_curve
+from mlcdr.results.scores import NoResults, Point, is_among_best
+from mlcdr.tables import tables, text_format
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
 from mlcdr.whole_files import write_forms
 
 _TIMES = ("fit_seconds", "predict_seconds")
 _DIGITS = 4
-_SETTINGS = 100  # of the other swept parameters, for which charts are drawn
 _MOST = 5  # values of a tuned parameter that are shown
 _TRACEBACKS = 100  # kinds of failure that are shown, so that very many different messages do not make the page huge
 
@@ -121,8 +119,8 @@ def render(folder: Path) -> str:
         ranks=_ranks(found, compared) if found else None,
         comparisons=[{"title": _title(found, c.metric), "table": _markup(c.sheet)} for c in compared] if found else [],
         diagrams=[
-            {"name": name, "svg": Markup(svg.inlined(picture, f"diagram{k}", name))}  # serialised there
-            for k, (name, picture) in enumerate(diagrams.render_texts(compared, found.methods).items() if found else ())
+            {"title": title, "svg": svg.embed(figure, f"diagram{k}", title)}
+            for k, (title, figure) in enumerate(diagrams.draw_all(compared, found.methods).items() if found else ())
         ],
         without=f"No diagram: {diagrams.WITHOUT_TESTS}.",
         datasets=_datasets(found, manifest) if found else [],
@@ -275,87 +273,39 @@ def _title(found: Results, metric: str) -> str:
 
 def _datasets(found: Results, manifest: Manifest) -> list[dict[str, Any]]:
     tuned = _tuned(found)
-    panels = _panels(found)
     of_labels = read_label_scores(found.folder) or LabelScores({}, {})
     shown = []
     for k, dataset in enumerate(found.datasets):
         measured = dataset in found.with_results
         facts = manifest.facts(dataset)
         chosen = tuned.get(dataset)
+        curves, more = charts.draw_curves(found, dataset) if measured else ([], 0)
+        tried = charts.draw_tried(found, dataset)
         shown.append(
             {
                 "anchor": f"dataset-{k}",
                 "name": dataset,
                 "facts": [(key.removeprefix("n_"), _short(value)) for key, value in facts.items() if key != "notices"],
                 "notices": facts.get("notices") or [],
-                "groups": _charts(found, dataset, panels) if measured else [],
-                "legend": [
-                    {"swatch": Markup(svg.swatch(i)), "name": method}  # numbers only
-                    for i, method in enumerate(found.methods)
-                    if any(key[:2] == (dataset, method) for key in found.cells)
-                ],
+                "curves": [_embed(chart, f"curves{k}-{i}") for i, chart in enumerate(curves)],
+                "more": more,
                 "numbers": _markup(_numbers(found, dataset)) if measured else None,
                 "tuned": _markup(chosen) if chosen else None,
                 "labels": _markup(tabulate_parts(of_labels, dataset)) if dataset in of_labels.frequencies else None,
-                "searches": _searches(found, dataset),
+                "tried": [_embed(tried, f"tried{k}")] if tried else [],
             }
         )
     return shown
 
 
+def _embed(chart: charts.Chart, prefix: str) -> dict[str, str]:
+    spoken = f"{chart.title}. The table has the numbers."
+    return {"title": chart.title, "svg": svg.embed(chart.figure, prefix, spoken, chart.hover)}
+
+
 def _short(value: Any) -> Any:
     """A number to four digits; manifest.json has it in full."""
     return f"{value:.4g}" if isinstance(value, float) else value
-
-
-def _panels(found: Results) -> dict[str, tuple[str, str, str]]:
-    """What the experiment's own figures call a metric and its axis: metric → label, x label, x label of percentages."""
-    known: dict[str, tuple[str, str, str]] = {}
-    for entry in found.experiment.figures:
-        try:
-            layout = layouts.load_figure(entry)
-        except ResultsError:  # a layout that is gone names nothing; `mlcdr plot` reports it
-            continue
-        for panel in () if isinstance(layout.panels, str) else layout.panels:
-            known.setdefault(panel.metric, (panel.label, layout.x_label, layout.x_label_percent))
-    return known
-
-
-def _charts(
-    found: Results, dataset: str, panels: Mapping[str, tuple[str, str, str]]
-) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Curves along the last swept path that has several values; for each setting of the others, a chart a metric."""
-    several = [path for path in found.swept if len(found.values(path)) > 1]
-    if not several:
-        return []
-    path = several[-1]
-    others = [each for each in found.swept if each != path and found.values(each)]
-    values = found.values(path)
-    ticks = list(zip(place_values(values), values, strict=True))
-    groups = []
-    for setting in itertools.islice(itertools.product(*map(found.values, others)), _SETTINGS):
-        fixed = dict(zip(others, setting, strict=True))
-        charts = []
-        for metric in found.metrics:
-            lines = [
-                (k, trace_curve(found, path, "standard_error", dataset, method, metric, fixed))
-                for k, method in enumerate(found.methods)
-            ]
-            lines = [(k, each) for k, each in lines if each.x]
-            if not lines:
-                continue
-            title = _title(found, metric)
-            label, x_label, of_percent = panels.get(metric, ("", "", ""))
-            percent = all(value.endswith("%") for value in values)
-            below = (of_percent if percent else "") or x_label or text_format.shorten_path(path, found.swept)
-            spoken = f"{title} on {dataset} along {path}: {join_words([each.method for _, each in lines])}"
-            drawn = svg.chart(lines, ticks, below, f"{spoken}. The table below has the numbers.")
-            charts.append({"title": label or title, "svg": Markup(drawn)})  # escaped there
-        heading = ", ".join(f"{text_format.shorten_path(p, found.swept)} = {v}" for p, v in fixed.items())
-        if charts:
-            groups.append((heading, charts))
-    more = math.prod(len(found.values(each)) for each in others) - _SETTINGS
-    return groups if more <= 0 else [*groups, (f"{more:,} more settings: the table below has their numbers", [])]
 
 
 def _numbers(found: Results, dataset: str) -> Sheet:
@@ -420,49 +370,6 @@ def _most_common(counts: Counter[str]) -> str:
     shown = [f"{value} ({n})" for value, n in counts.most_common(_MOST)]
     more = len(counts) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def _searches(found: Results, dataset: str) -> list[dict[str, Any]]:
-    """For each tuned parameter and criterion a chart with a mark for each point that was tried."""
-    marks: dict[tuple[str, str], dict[str, list[tuple[str, str, float]]]] = {}
-    for method, metric, at, scores in _tried(found, dataset):
-        mean = summarise(scores).mean
-        if not abs(mean) <= LARGEST:
-            continue
-        name = ", ".join(f"{path} {value}" for path, value in at)
-        for path, value in at:
-            marks.setdefault((path, metric), {}).setdefault(method, []).append((value, name, mean))
-    charts = []
-    for (path, metric), by_method in marks.items():
-        values = list(dict.fromkeys(value for points in by_method.values() for value, _, _ in points))
-        places = place_values(values)
-        if min(places) > 0 and max(places) >= 100 * min(places):
-            places = list(map(math.log10, places))
-        x = dict(zip(values, places, strict=True))
-        curves = []
-        for method, points in by_method.items():
-            chosen, names, means = map(list, zip(*points, strict=True))
-            curve = Curve(method, names, [x[value] for value in chosen], means, [0.0] * len(points))
-            curves.append((found.methods.index(method), curve))
-        title = f"{_title(found, metric) if metric in found.metrics else metric} at the points tried"
-        spoken = f"{title} along {path} on {dataset}: {join_words(list(by_method))}"
-        drawn = svg.chart(curves, list(zip(places, values, strict=True)), path, spoken, joined=False)
-        charts.append({"title": title, "svg": Markup(drawn)})  # escaped there
-    return charts
-
-
-def _tried(found: Results, dataset: str) -> Iterator[tuple[str, str, Setting, Sequence[float]]]:
-    """(method, criterion, point, scores) of all that was tried; on the test rows the first metric with a direction."""
-    for method, spec in found.experiment.methods.items():
-        for at, values in found.choices.tried.get((dataset, method), {}).items():
-            yield method, (spec.tune and spec.tune.metric) or "", at, values
-    if found.grids:
-        judging = [metric for metric in found.metrics if found.metric_facts(metric).higher_is_better is not None]
-        for (name, method, point, metric), by_split in found.split_scores.values.items():
-            if name == dataset and method in found.grids and metric in judging[:1]:
-                at = tuple(zip(found.split_scores.paths, point, strict=True))
-                own = tuple(each for each in at if each[0] in found.grids[method])
-                yield method, metric, own, list(by_split.values())
 
 
 # -------------------------------------------------------------------- times, and how to do it again

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mlcdr.errors import ResultsError
@@ -276,40 +277,49 @@ def _spots(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -
 
 def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
     spots, columns = _spots(results, layout, subject)
-    rows = math.ceil(len(spots) / columns)
-    natural = (max(170.0, _NARROWEST * columns), 16.0 + _ROW * rows)
-    width, height = (side / _MILLIMETRES for side in layout.size or natural)
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    figure, axes = new_figure(len(spots), columns, layout.size)
     methods = _legend_order(results, layout)
     shown: dict[str, Any] = {}
-    for spot, ax in zip(spots, axes, strict=False):
+    for spot, ax in zip(spots, axes, strict=True):
         for label, handle in panels.draw(ax, results, layout, spot, methods).items():
             shown.setdefault(label, handle)
-    for ax in axes[len(spots) :]:
-        ax.set_visible(False)
     titles = {**subject, "metric": name_metric(results, subject.get("metric", ""))}
     heading = ", ".join(titles[each] for each in layout.apart) or results.name
     write_heading(figure, heading)
-    remark = _what_is_shown(results, layout, spots)
     order = [method for method in methods if method in shown] if layout.lines == "methods" else list(shown)
-    handles = [shown[label] for label in order]
-    if handles:
+    add_legend(figure, {label: shown[label] for label in order}, _what_is_shown(results, layout, spots))
+    return figure
+
+
+def new_figure(n: int, columns: int, size: tuple[float, float] | None = None) -> tuple[Figure, list[Axes]]:
+    """An empty figure of n panels, row by row; `size` in millimetres."""
+    rows = math.ceil(n / columns)
+    natural = (max(170.0, _NARROWEST * columns), 16.0 + _ROW * rows)
+    width, height = (side / _MILLIMETRES for side in size or natural)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for ax in axes[n:]:
+        ax.set_visible(False)
+    return figure, axes[:n]
+
+
+def add_legend(figure: Figure, shown: Mapping[str, Any], remark: str) -> None:
+    """Set a legend below the panels, label → artist, with a remark above it; or the remark alone."""
+    if shown:
         legend = figure.legend(
-            handles,
-            [shorten_name(label) for label in order],
+            list(shown.values()),
+            [shorten_name(label) for label in shown],
             loc="outside lower center",
-            ncols=_legend_columns(order, width),
+            ncols=_legend_columns(list(shown), figure.get_figwidth()),
             frameon=False,
             handlelength=3.0,
             title=remark,
             title_fontsize=7.0,
         )
-        for written in legend.get_texts():
+        for written in (legend.get_title(), *legend.get_texts()):
             written.set_parse_math(False)  # a method's name is the user's: a dollar sign in it is a dollar sign
     elif remark:
-        figure.supxlabel(remark, fontsize=7.0)
-    return figure
+        figure.supxlabel(remark, fontsize=7.0, parse_math=False)
 
 
 def _legend_columns(labels: Sequence[str], width: float) -> int:

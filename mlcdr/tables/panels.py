@@ -81,14 +81,17 @@ def _heading(results: Results, layout: FigureLayout, spot: Spot) -> str:
 def _label_value_axis(ax: Axes, results: Results, layout: FigureLayout, spot: Spot) -> None:
     label = spot.label or name_metric(results, spot.metric) or "value"
     share = {"none": "", "max": " / largest", "min": " / smallest"}[layout.normalise]
-    ax.set_ylabel(label + share)
+    ax.set_ylabel(label + share, parse_math=bool(spot.label))
     ax.set_yscale(layout.y_scale)
 
 
 def _label_path_axis(ax: Axes, layout: FigureLayout, values: Sequence[str], swept: Sequence[str]) -> None:
     percent = all(value.endswith("%") for value in values)
-    label = (layout.x_label_percent if percent else "") or layout.x_label or shorten_name(shorten_path(layout.x, swept))
-    ax.set_xlabel(fill(label, _letters(ax)) if len(label) > _letters(ax) and "$" not in label else label)
+    own = (layout.x_label_percent if percent else "") or layout.x_label
+    label = own or shorten_name(shorten_path(layout.x, swept))
+    if len(label) > _letters(ax) and "$" not in label:
+        label = fill(label, _letters(ax))
+    ax.set_xlabel(label, parse_math=bool(own))  # a path is a path, whatever stands in it
 
 
 def _letters(ax: Axes) -> int:
@@ -101,8 +104,6 @@ def _letters(ax: Axes) -> int:
 
 def _draw_curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
     values = results.values(layout.x)
-    places = place_values(values)
-    names = [shorten_name(value) for value in values]
     legend: Legend = {}
     for k, found in _list_lines(results, layout, spot, methods):
         if found.x:
@@ -110,13 +111,21 @@ def _draw_curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, m
     _label_path_axis(ax, layout, values, results.swept)
     _label_value_axis(ax, results, layout, spot)
     ax.set_xscale(layout.x_scale)
-    ticks = _choose_ticks(places, [len(name) for name in names], layout.x_scale == "log", _letters(ax))
-    if len(ticks) == len(values) or layout.x_scale == "log":
+    mark_values(ax, values)
+    return legend
+
+
+def mark_values(ax: Axes, values: Sequence[str]) -> None:
+    """Put a tick at each value of a swept path; round numbers where there is no room for all of them."""
+    places = place_values(values)
+    names = [shorten_name(value) for value in values]
+    logarithmic = ax.get_xscale() == "log"
+    ticks = _choose_ticks(places, [len(name) for name in names], logarithmic, _letters(ax))
+    if len(ticks) == len(values) or logarithmic:
         ax.set_xticks([places[k] for k in ticks], [names[k] for k in ticks], parse_math=False)
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=all(x == round(x) for x in places)))
-    return legend
 
 
 def _list_lines(results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> list[tuple[int, Curve]]:

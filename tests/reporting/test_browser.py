@@ -49,8 +49,8 @@ def written(root):
     return {name: report.write(folder) for name, folder in made.items()}
 
 
-EVERY = {"best": 4 + 8, "many": 2 + 7 * 2, "failed": 3}
-"""The pages, and how many figures each has: diagrams, curves, and the points tried."""
+EVERY = {"best": 4 + 2, "many": 2 + 7, "failed": 1}
+"""The pages, and how many figures each has: diagrams, and curves or the points tried of each data set."""
 
 
 def many(root):

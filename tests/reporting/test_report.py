@@ -16,11 +16,12 @@ from html.parser import HTMLParser
 
 import pytest
 import yaml
+from matplotlib.figure import Figure
 
 from mlcdr.comparison import diagrams
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.tune import TuneSpec
-from mlcdr.report import report
+from mlcdr.report import charts, report
 from mlcdr.results.failures import gather_failures
 from mlcdr.results.results import open_results, read_experiment
 from tests.reporting.results_folders import PATH, experiment, write_folder
@@ -85,9 +86,9 @@ def folder_of(tmp_path, datasets=("yeast", "scene"), methods=("PLST", "CPLST"), 
 
 @pytest.fixture(autouse=True)
 def pictures(monkeypatch):
-    """The diagrams of a page, name → SVG: none, to save the time of drawing them; `test_browser` has real ones."""
+    """The diagrams of a page, title → figure: none, to save the time; `test_browser` has real ones."""
     found = {}
-    monkeypatch.setattr(diagrams, "render_texts", lambda *_: found)
+    monkeypatch.setattr(diagrams, "draw_all", lambda *_: found)
     return found
 
 
@@ -173,51 +174,51 @@ def test_average_ranks_are_those_of_the_comparison(tmp_path):
     assert re.search(r"Method\s*Hamming loss\s*F1\s*PLST\s*1\.00\s*2\.00\s*CPLST\s*2\.00\s*1\.00", page.text)
 
 
-def test_curves_a_data_set_and_metric(tmp_path):
-    figure = {"layout": "chen_lin_2012/figure1", "panels": [{"metric": "hamming_loss", "label": "HL"}]}
-    page = page_of(folder_of(tmp_path, figures=[figure]))
-    charts = page.all("svg", **{"class": "chart"})
-    assert [a["role"] for a in charts] == ["img"] * 4
-    wanted = f"Hamming loss on yeast along {PATH}: PLST and CPLST. The table below has the numbers."
-    assert charts[0]["aria-label"] == wanted
-    assert "HL" in page.text, "what the experiment's own figure calls it"
-    assert "PLST, 20%: 0.15 ± 0.05" in page.text
+def test_each_data_set_has_its_curves_with_a_text_for_each_point(tmp_path):
+    page = page_of(folder_of(tmp_path))
+    charts = page.all("svg", **{"class": "figure"})
+    assert [a["aria-label"] for a in charts] == [
+        f"{dataset} along n_components. The table has the numbers." for dataset in ("yeast", "scene")
+    ]
+    assert page.text.count("PLST, 20%: 0.15") == 4, "two data sets, two metrics"
+    assert "CPLST, 100%: 0.161" in page.text
 
 
 def test_nothing_swept_means_no_curves(tmp_path):
     values = {("yeast", m, "f1"): [0.1, 0.2] for m in ("A", "B")}
     page = page_of(write_folder(tmp_path / "trial", experiment(["yeast"], ["A", "B"], ["f1"]), values))
-    assert not page.all("svg", **{"class": "chart"})
+    assert not page.all("svg")
     assert "All numbers of yeast" in page.text
 
 
-def test_of_two_swept_paths_the_last_runs_across_and_the_other_makes_groups(tmp_path):
-    swept = {"learner.alpha": ["0.1", "1"], PATH: ["1", "2"]}
-    values = {("yeast", "A", a, m, "f1"): [0.5, 0.6] for a in ("0.1", "1") for m in ("1", "2")}
-    config = experiment(["yeast"], ["A"], ["f1"], swept)
-    page = page_of(write_folder(tmp_path / "trial", config, values, list(swept)))
-    assert "alpha = 0.1" in page.text
-    assert len(page.all("svg", **{"class": "chart"})) == 2
-
-
-def test_of_very_many_settings_the_first_have_charts(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "_SETTINGS", 2)
+def test_of_two_swept_paths_the_last_runs_across_and_each_value_of_the_other_has_a_chart(tmp_path, monkeypatch):
+    monkeypatch.setattr(charts, "_SETTINGS", 2)
     swept = {"learner.alpha": ["0.1", "1", "10"], PATH: ["1", "2"]}
     values = {("yeast", "A", a, m, "f1"): [0.5, 0.6] for a in ("0.1", "1", "10") for m in ("1", "2")}
     config = experiment(["yeast"], ["A"], ["f1"], swept)
     page = page_of(write_folder(tmp_path / "trial", config, values, list(swept)))
-    assert len(page.all("svg", **{"class": "chart"})) == 2
-    assert "1 more settings: the table below has their numbers" in page.text
+    shown = [a["aria-label"].split(".  ")[0] for a in page.all("svg")]
+    assert ["alpha = 0.1." in label for label in shown] == [True, False]
+    assert "1 more settings: the table below has their numbers." in page.text
 
 
-def test_a_diagram_is_put_in_with_ids_of_its_own(tmp_path, pictures):
-    one = '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><g id="a"><path clip-path="url(#a)"/></g></svg>'
-    pictures |= {"Nemenyi & trial": one, "Holm": one}
+def test_what_looks_like_mathematics_in_a_name_is_none(tmp_path):
+    odd = "$\\frac$"
+    swept = {"learner.alpha": [odd], f"learner.{odd}": [odd, "2"]}
+    values = {("y", odd, odd, p, odd): [0.5, 0.6] for p in (odd, "2")}
+    config = experiment(["y"], [odd], ["f1"], swept)
+    config["metrics"] = [{"f1": {"as": odd}}]
+    page = page_of(write_folder(tmp_path / "trial", config, values, list(swept)))
+    assert f"{odd}, 2: 0.55" in page.text
+
+
+def test_diagrams_have_ids_of_their_own(tmp_path, pictures):
+    pictures |= {title: Figure(figsize=(1, 1)) for title in ("Nemenyi & trial", "Holm")}
     page = page_of(folder_of(tmp_path))
-    (first,), (second,) = (page.all("svg", **{"aria-label": name}) for name in ("Nemenyi & trial", "Holm"))
-    assert first["role"] == second["role"] == "img"
-    assert [a["clip-path"] for a in page.all("path") if "clip-path" in a] == ["url(#diagram0-a)", "url(#diagram1-a)"]
-    assert page.all("g", id="diagram0-a")
+    assert [a["role"] for name in pictures for a in page.all("svg", **{"aria-label": name})] == ["img", "img"]
+    assert [page.all("g", id=f"diagram{k}-figure_1") for k in range(2)] == [
+        [{"id": f"diagram{k}-figure_1"}] for k in range(2)
+    ]
 
 
 def test_tuned_parameters_and_how_often(tmp_path):
