@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
-import sys
 from collections.abc import Callable
 from email.message import Message
 from pathlib import Path
@@ -19,10 +15,9 @@ from mlcdr.config.new_config import write_draft
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
-from tests import prepared, small
+from tests import small
 from tests.small import SIZES, Outcome
 
-ROOT = Path(__file__).parents[1]
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "instance_space")  # what a method is drafted of
 
 
@@ -70,48 +65,23 @@ def test_what_is_written_runs(here: Path, mlcdr: Callable[..., Outcome]) -> None
     assert (again.code, again.err) == (2, "error: first.yaml: is there already; remove it or choose another --out\n")
 
 
-def test_without_flags_and_without_a_terminal_nothing_is_asked(here: Path) -> None:
-    done = prepared.command("new", cwd=here)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    plain = experiment_from(read_yaml_text(done.stdout, "new").data)
+def test_what_is_left_out_has_a_default(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("new")
+    assert (done.code, done.err) == (0, "")
+    plain = experiment_from(read_yaml_text(done.out, "new").data)
     assert (plain.name, [spec.name for spec in plain.datasets]) == ("experiment", ["yeast"])
     assert list(plain.methods) == ["PLST", "CPLST"]
-    assert any(line.lstrip().startswith("#") for line in done.stdout.splitlines())
+    assert any(line.lstrip().startswith("#") for line in done.out.splitlines())
 
 
-def ask(here: Path, typed: bytes, *flags: str) -> tuple[int, str]:
-    """`mlcdr new` on a terminal where this is typed; its exit code, and what the terminal shows."""
-    main, terminal = pty.openpty()
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-m", "mlcdr", "new", *flags]
-    process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal)
-    os.close(terminal)
-    os.write(main, typed)
-    assert process.communicate(timeout=60)[0] == b""
-    shown = os.read(main, 65536).decode()
-    os.close(main)
-    return process.returncode, shown
-
-
-def test_on_a_terminal_it_asks(here: Path) -> None:
-    (here / "asked here").mkdir()
-    code, asked = ask(here, b"tiny\nocca, pbr\nasked here/asked.yaml\n", "--metric", "f1")
-    assert code == 0
-    assert [word in asked for word in ("Data sets [yeast]", "Methods (", "File [experiment.yaml]")] == [True] * 3
-    assert "Metrics" not in asked, "what a flag said is not asked"
-    experiment = load_experiment(here / "asked here" / "asked.yaml", look_up=False)
-    assert (experiment.datasets[0].name, list(experiment.methods)) == ("tiny", ["OCCA", "PBR"])
-
-
-def test_the_labels_of_a_table_are_asked_for(here: Path) -> None:
+def test_a_table_needs_its_labels(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     (here / "f.csv").write_text("a,b,tag_x,tag_y\n1,2,0,1\n2,1,1,1\n")
-    code, asked = ask(here, b"f.csv synthetic\ntagg_*\ntag_*\n", "-m", "plst", "--metric", "f1", "--out", "e.yaml")
-    assert (code, asked.count("Labels of f.csv")) == (0, 2)
-    own, made = load_experiment(here / "e.yaml", look_up=False).datasets
+    refused = mlcdr("new", "-d", "f.csv")
+    assert refused.code == 2
+    assert refused.err.startswith("error: f.csv: which columns are labels? --labels")
+    assert mlcdr("new", "-d", "f.csv", "-d", "synthetic", "--labels", "tag_*", "-o", "e.yaml").code == 0
+    own, made = load_experiment("e.yaml", look_up=False).datasets
     assert (own.params, made.name) == ({"labels": "tag_*"}, "data40-10")
-    with pytest.raises(UserError, match=r"f\.csv: which columns are labels\? --labels"):
-        write_draft("new", ["f.csv"])
 
 
 def test_a_table_with_gaps_gets_a_config_that_runs(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -136,24 +106,6 @@ def test_names_of_labels_are_a_list_and_what_keeps_a_table_from_being_read_is_sa
     assert written.startswith("written: e.yaml\nbefore it can be run: own.csv:1: labels: no column is called 'z'")
 
 
-def test_a_wrong_answer_is_asked_again_and_the_others_are_kept(here: Path) -> None:
-    (here / "there.yaml").touch()
-    code, asked = ask(here, b"tiny\nplsst\nsvm\nplst\nf1\nthere.yaml\ne.yaml\n")
-    assert code == 0
-    assert "error: unknown component 'plsst'; did you mean 'plst'?" in asked
-    assert "error: unknown component 'svm'; write `learner: {binary_relevance: linear_svm}`" in asked
-    assert "error: there.yaml: is there already" in asked
-    assert asked.count("Data sets [") == 1
-    experiment = load_experiment(here / "e.yaml")
-    assert (experiment.datasets[0].name, list(experiment.methods)) == ("tiny", ["PLST"])
-
-
-def test_answers_given_before_an_interruption_are_printed_as_flags(here: Path) -> None:
-    code, asked = ask(here, b"tiny\npbr plst\n\x04")
-    assert code == 130
-    assert "to continue with these answers: mlcdr new -d tiny -m pbr -m plst" in asked
-
-
 @pytest.mark.parametrize(
     ("family", "name"),
     [(f, name) for f in FAMILIES for name in registry.BUILT_IN[f]],
@@ -165,7 +117,7 @@ def test_every_component_has_a_config(family: str, name: str) -> None:
     if several:
         with pytest.raises(UserError, match=f"{name!r} is the name of several components: write .*{written}"):
             write_draft("e", methods=[name])
-    (spec,) = experiment_from(read_yaml_text(write_draft("e", methods=[written]), "new").data).methods.values()
+    (spec,) = experiment_from(read_yaml_text(write_draft("e", methods=[written]).text, "new").data).methods.values()
     one_label = getattr(registry.resolve(family, name), "one_label", False)
     assert spec.plain()[family] == ({"binary_relevance": {"estimator": name}} if one_label else name)
     if name.startswith("kernel_"):
@@ -176,7 +128,7 @@ def test_a_data_set_that_must_be_fetched_is_noted(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("MLCDR_DATASETS", raising=False)
     assert (
         "#   scene is not at hand: mlcdr datasets fetch scene"
-        in write_draft("e", datasets=["yeast", "scene"]).splitlines()
+        in write_draft("e", datasets=["yeast", "scene"]).text.splitlines()
     )
 
 
@@ -191,6 +143,7 @@ def test_a_data_set_that_must_be_fetched_is_noted(monkeypatch: pytest.MonkeyPatc
         (["--metric", "f2"], "unknown metric 'f2'"),
         (["--name", "a/b"], "cannot name the results folder"),
         (["-m", "small.Guess+plst+more"], "unknown component 'more'"),
+        (["-m", "svm"], "unknown component 'svm'; write `learner: {binary_relevance: linear_svm}`"),
     ],
 )
 def test_mistakes_take_one_line(here: Path, mlcdr: Callable[..., Outcome], flags: list[str], told: str) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,10 +11,8 @@ import pytest
 
 from mlcdr.errors import UserError
 from mlcdr.laws.new_method import KINDS, draft_method
-from tests import prepared, small
+from tests import small
 from tests.small import Outcome
-
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -99,20 +94,10 @@ def test_the_class_is_named_after_the_file() -> None:
         draft_method("mine", "lerner")
 
 
-def test_on_a_terminal_it_asks_for_the_part(here: Path) -> None:
-    piped = prepared.command("new", "method", "my_x", cwd=here)
-    assert piped.stderr.startswith("error: --part is needed, which part of a method it is")
-    main, terminal = pty.openpty()
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-m", "mlcdr", "new", "method", "my_asked"]
-    process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal)
-    os.close(terminal)
-    os.write(main, b"6\n")
-    out = process.communicate(timeout=60)[0].decode()
-    asked = os.read(main, 65536).decode()
-    os.close(main)
-    assert "6  threshold" in asked
-    assert "threshold: my_asked.MyAsked" in out
+def test_without_a_part_the_error_lists_all(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("new", "method", "my_x")
+    listed = ", ".join(KINDS)
+    assert (done.code, done.err) == (2, f"error: --part is needed, which part of a method it is: {listed}\n")
 
 
 def test_options_of_a_config_are_refused(here: Path, mlcdr: Callable[..., Outcome]) -> None:

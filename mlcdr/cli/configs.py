@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +12,6 @@ from mlcdr.cli.arguments import Config, Out, Set, Trust, argument, option, switc
 from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.cli.running import size
 from mlcdr.errors import ConfigError, UserError
-from mlcdr.processes import Stop
 
 if TYPE_CHECKING:
     from mlcdr.config.data_checks import Findings
@@ -105,114 +101,43 @@ def new(
     ] = None,
     metrics: Annotated[list[str] | None, option("METRIC", "A metric. Repeatable.", "--metric")] = None,
     name: Annotated[str | None, option("NAME", "The experiment's name; default: the file's.")] = None,
-    out: Annotated[Path | None, option("FILE", "Write the config to this file.")] = None,
+    out: Annotated[Path | None, option("FILE", "Write the config to this file.", "--out", "-o")] = None,
 ) -> None:
-    """Write a first config with comments; asks for what is left out, on a terminal.
+    """Write a first experiment file, or a method's.
 
-    `mlcdr new method NAME` writes the file of a method of your own.
+    The file has a comment at each line that one would change; what is left out has a default. It is printed without
+    `--out`. `mlcdr new method NAME` writes the file of a method of your own.
     """
     if context.invoked_subcommand is not None:
         if any(context.params.values()):
             raise UserError(f"the options of `mlcdr new` are no options of `mlcdr new {context.invoked_subcommand}`")
         return
     from mlcdr.config import new_config
+    from mlcdr.whole_files import write_atomically
 
     import_from_here()
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        draft = new_config.write_draft
-        answers: dict[str, list[str]] = {"-d": datasets or [], "-m": methods or [], "--metric": metrics or []}
-        questions = {
-            "-d": ("Data sets", new_config.DATASETS, lambda names: draft("new", datasets=names, labels=1)),
-            "-m": (
-                "Methods (`mlcdr methods` lists components; join them by +)",
-                new_config.METHODS,
-                lambda names: draft("new", methods=names),
-            ),
-            "--metric": ("Metrics", new_config.METRICS, lambda names: draft("new", metrics=names)),
-        }
-        try:
-            for flag, (what, default, check_names) in questions.items():
-                answers[flag] = answers[flag] or _ask(what, default, check_names)
-                tables = [each for each in answers["-d"] if new_config.needs_labels(each)]
-                if tables and labels is None:
-                    labels = [_ask_labels(tables[0], new_config.LABELS)]
-            if out is None:
-                (line,) = _ask("File", ("experiment.yaml",), lambda lines: _refuse_present(Path(lines[0])), whole=True)
-                out = Path(line)
-        except (Stop, KeyboardInterrupt):
-            given = [word for flag, names in answers.items() for each in names for word in (flag, each)]
-            given += [f"--labels={each}" for each in labels or ()]
-            if given:
-                print_notice(f"\nto continue with these answers: {shlex.join(['mlcdr', 'new', *given])}")
-            raise
-        datasets, methods, metrics = answers["-d"], answers["-m"], answers["--metric"]
-    if out is not None:
-        _refuse_present(out)
     if name is None:
         name = out.stem if out is not None else "experiment"
-    datasets, columns = datasets or list(new_config.DATASETS), _read_labels(labels)
-    text = new_config.write_draft(name, datasets, methods or new_config.METHODS, metrics or new_config.METRICS, columns)
-    refused = new_config.describe_unreadable(datasets, columns)
+    draft = new_config.write_draft(
+        name,
+        datasets or new_config.DATASETS,
+        methods or new_config.METHODS,
+        metrics or new_config.METRICS,
+        new_config.read_labels(labels),
+    )
     if out is None:
-        print(text, end="")
+        print(draft.text, end="")
     else:
-        from mlcdr.whole_files import write_atomically
-
-        write_atomically(out, text)
-        print_notice(f"written: {out}" if refused else f"written: {out}; `mlcdr run {out}` runs it")
-    if refused:
-        print_notice(f"before it can be run: {refused}")
-
-
-def _ask_labels(table: str, how: str) -> str:
-    """Ask which columns of a table are labels; the answer is checked by reading the table with it."""
-    from mlcdr.data.dataset import load_dataset
-
-    def check_labels(lines: list[str]) -> None:
-        load_dataset(table, labels=_read_labels(lines), missing="keep")
-
-    return _ask(f"Labels of {table}: a name, {how}", ("-1",), check_labels, whole=True)[0]
+        _refuse_present(out)
+        write_atomically(out, draft.text)
+        print_notice(f"written: {out}" if draft.unreadable else f"written: {out}; `mlcdr run {out}` runs it")
+    if draft.unreadable:
+        print_notice(f"before it can be run: {draft.unreadable}")
 
 
-def _read_labels(texts: Sequence[str] | None) -> Any:
-    """The option `labels` of a data set: a number, a name, or several names (several texts, or one with commas)."""
-    from mlcdr.config.yaml_reader import read_yaml_text
-
-    values = [read_yaml_text(text, "--labels", numbered=False).data for text in texts or ()]
-    if len(values) == 1 and isinstance(values[0], list):
-        return values[0]
-    names = [name.strip() for value in values for name in str(value).split(",")]
-    return names if len(names) > 1 else next(iter(values), None)
-
-
-def _refuse_present(out: Path) -> None:
-    if out.exists():
-        raise UserError(f"{out}: is there already; remove it or choose another --out")
-
-
-def _ask(
-    what: str, default: Sequence[str], check_words: Callable[[list[str]], object], whole: bool = False
-) -> list[str]:
-    """Ask for words on the terminal (the line as one word if `whole`), again if they are wrong; the default for none.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        When the input ends.
-    """
-    while True:
-        print(f"{what} [{' '.join(default)}]: ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
-        if not line:
-            raise KeyboardInterrupt
-        typed = [line.strip()] if whole else line.replace(",", " ").split()
-        words = typed if any(typed) else list(default)
-        try:
-            check_words(words)
-        except UserError as error:
-            print_notice(f"error: {error}")
-        else:
-            return words
+def _refuse_present(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise UserError(f"{path}: is there already; remove it or choose another --out")
 
 
 def new_method(
@@ -222,16 +147,16 @@ def new_method(
         option("label_space|feature_space|selector|learner|classifier|threshold|metric", "What it is to be."),
     ] = None,
 ) -> None:
-    """Write NAME.py with a method that works, to be changed into one's own; asks for the part, on a terminal.
+    """Write the file of a method of your own.
+
+    NAME.py has a method that works, to be changed into yours.
 
     The file has the contract of the part: which methods it must have, and the shapes of what they get and return.
     """
     from mlcdr.laws.new_method import KINDS, draft_method
 
     if part is None:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise UserError(f"--part is needed, which part of a method it is: {', '.join(KINDS)}")
-        part = _ask_part({kind: each.about for kind, each in KINDS.items()})
+        raise UserError(f"--part is needed, which part of a method it is: {', '.join(KINDS)}")
     new = draft_method(name, part)
     with Path(new.file).open("x", encoding="utf-8") as file:
         file.write(new.text)
@@ -249,50 +174,46 @@ def new_method(
     print(new.config)
 
 
-def _ask_part(known: dict[str, str]) -> str:
-    """Ask on the terminal for one of some words, or for its number."""
-    width = max(map(len, known))
-    for number, (word, about) in enumerate(known.items(), 1):
-        print(f"  {number}  {word:<{width}}  {about}", file=sys.stderr)
-    print("Part [label_space]: ", end="", file=sys.stderr, flush=True)
-    typed = sys.stdin.readline().strip() or next(iter(known))
-    words = list(known)
-    return words[int(typed) - 1] if typed.isdigit() and 0 < int(typed) <= len(words) else typed
-
-
 def example(
     name: Annotated[str | None, argument("NAME", "A config or an example; default: list all.")] = None,
     out: Annotated[Path, option("DIR", "The folder to copy into.")] = Path(),
 ) -> None:
-    """List the configs and examples that come with mlcdr, or copy the files of one.
+    """List the configs and examples, or copy one.
 
-    `mlcdr run` takes the name of a config as it is; a copy is for changing it.
+    They come with mlcdr. `mlcdr run` takes the name of a config as it is; a copy is for changing it.
     """
     from mlcdr.config import shipped
-
-    if name is None:
-        from mlcdr.config.yaml_reader import read_yaml
-
-        print("Examples, which `mlcdr example NAME` copies:")
-        for each, files in shipped.shipped_examples().items():
-            print(f"{each}: {', '.join(path.name for path in files)}")
-        print("\nConfigs, which `mlcdr run NAME` takes, too:")
-        above = ""
-        for each, path in sorted(shipped.shipped_configs().items(), key=lambda item: item[0].rpartition("/")):
-            folder = each.rpartition("/")[0]
-            print("\n" * (folder != above) + f"{each}: {read_yaml(path).data.get('description', '')}")
-            above = folder
-        return
     from mlcdr.whole_files import write_atomically
 
+    if name is None:
+        _list_examples()
+        return
     files = shipped.shipped_files(name)
-    targets = [out / path.name for path in files]
-    for target in targets:
-        if target.exists() or target.is_symlink():
-            raise UserError(f"{target}: is there already; remove it or choose another --out")
-    for path, target in zip(files, targets, strict=True):
-        write_atomically(target, path.read_bytes())
-        print_notice(f"written: {target}")
+    for path in files:
+        _refuse_present(out / path.name)
+    for path in files:
+        write_atomically(out / path.name, path.read_bytes())
+        print_notice(f"written: {out / path.name}")
+
+
+def _list_examples() -> None:
+    """Print the examples, and the configs with what they show, by folder."""
+    from mlcdr.config import shipped
+    from mlcdr.config.yaml_reader import read_yaml
+
+    print("Examples, which `mlcdr example NAME` copies:")
+    for name, files in shipped.shipped_examples().items():
+        print(f"{name}: {', '.join(path.name for path in files)}")
+    print()
+    print("Configs, which `mlcdr run NAME` takes, too:")
+    configs = shipped.shipped_configs()
+    above = ""
+    for name in sorted(configs, key=lambda name: name.rpartition("/")):
+        folder = name.rpartition("/")[0]
+        if folder != above:
+            print()
+        above = folder
+        print(f"{name}: {read_yaml(configs[name]).data.get('description', '')}")
 
 
 def schema() -> None:

@@ -427,3 +427,18 @@ _Dumper.add_representer(tuple, _represent_list)
 def dump_yaml(data: Any) -> str:
     """YAML text of plain data, in the order of its keys, which `read_yaml_text` reads back as equal data."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=118, default_flow_style=False)
+
+
+class _LineDumper(_Dumper):
+    """Writes each list and each mapping in one line."""
+
+
+_LineDumper.add_representer(list, yaml.SafeDumper.represent_list)
+
+
+def dump_line(data: Any) -> str:
+    """The same in one line, as it can stand in a mapping or a list."""
+    listed = yaml.dump(
+        [data], Dumper=_LineDumper, sort_keys=False, allow_unicode=True, width=math.inf, default_flow_style=True
+    )
+    return listed.strip()[1:-1]
