@@ -1,24 +1,17 @@
-"""Names to classes, components as text, and the version that tells an edited method."""
+"""Names to classes, and components as text."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
-import mlcdr
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component
-from mlcdr.methods.provenance import source_of
 from mlcdr.methods.registry import UnknownComponent
-from mlcdr.source_code import code_of_text
 
 EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
 
@@ -129,159 +122,6 @@ def test_what_is_no_number_here_is_refused_as_it_was_written(written: object, sh
 
 def test_a_parameter_that_is_true_or_false_may_be() -> None:
     assert Component("label_space", "plst", {"centre": False}).build().centre is False
-
-
-WRITTEN = ("mine", "parent", "helpers", "settings")  # the modules of the tests' folders
-OWN = """
-from sklearn.base import BaseEstimator, RegressorMixin
-from {base_module} import {base} as Base
-
-class Mine(Base):
-    def predict(self, X):
-        return super().predict(X) * {factor}
-"""
-PARENT = """from mlcdr.methods.learners.least_squares import LeastSquares
-
-
-class Parent(LeastSquares):
-    words = "{words}"
-"""
-
-
-@pytest.fixture
-def version_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
-    """The version of `mine.Mine`, with the modules of the test's folder imported as they are now, some before it."""
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-
-    def forget() -> None:
-        for name in [each for each in sys.modules if each.partition(".")[0] in WRITTEN]:
-            del sys.modules[name]
-
-    def version(*before: str) -> str:
-        forget()
-        importlib.invalidate_caches()
-        for module in before:
-            importlib.import_module(module)
-        return Component("learner", "mine.Mine", {}).version()
-
-    yield version
-    forget()
-
-
-def test_an_edited_method_has_another_version(tmp_path: Path, version_of_mine: Callable[..., str]) -> None:
-    own, parent = tmp_path / "mine.py", tmp_path / "parent.py"
-    parent.write_text(PARENT.format(words="one"))
-    own.write_text(OWN.format(base_module="parent", base="Parent", factor=1))
-    versions = [version_of_mine()]
-    own.write_text(OWN.format(base_module="parent", base="Parent", factor=2))
-    versions.append(version_of_mine())
-    parent.write_text(PARENT.format(words="two"))
-    versions.append(version_of_mine())
-    assert len(set(versions)) == 3
-
-
-CODE = """FACTOR = 2
-def f(x):
-    if x:
-        return x
-class Mine:
-    size = 1
-    def fit(self, X):
-        def inner():
-            return \'\'\'
-# data\'\'\'
-        return self"""
-
-
-def test_words_are_no_part_of_a_version() -> None:
-    described = CODE.replace("FACTOR = 2", "'What it is for: ×.'\n\nFACTOR = 2  # ≥ 1 \n\n'A number.'\n\n# f")
-    described = described.replace("class Mine:", "'f ends here.'\nclass Mine:")
-    for line in ("def f(x):", "    if x:", "class Mine:", "    def fit(self, X):"):
-        indent = (len(line) - len(line.lstrip()) + 4) * " "
-        described = described.replace(line, f'{line}\n{indent}"""Text\n\n    of lines; = 3.\n{indent}"""')
-    assert described.count("of lines") == 4
-    assert code_of_text(described) == code_of_text(CODE) == CODE.encode()
-    in_a_string = "x = '''a \n\nb'''"
-    for joined in (in_a_string, "def f(x):\n    '×'; return x", "x = '×#'\n'a'.join('#b')", "f(\n    'a'\n    'b'\n)"):
-        assert code_of_text(joined) == joined.encode()
-
-
-@pytest.mark.parametrize("name", ["binary_relevance", "br_plus", "classifier_chain"])
-def test_a_chain_depends_on_the_source_of_its_default_base(name: str) -> None:
-    sources = source_of(registry.resolve("learner", name))
-    for used in (
-        "mlcdr.methods.learners.least_squares",
-        "mlcdr.methods.chains.links",
-        "mlcdr.numerics.moments",
-        "mlcdr.numerics.file_order",
-    ):
-        assert code_of_text(inspect.getsource(sys.modules[used])) in sources, used
-
-
-def test_a_version_owes_nothing_to_what_else_is_imported() -> None:
-    """Of a package's modules only those that a method's source names, not those that somebody has imported."""
-    import mlcdr.cli
-    from tests.small import Guess
-
-    sources = source_of(Guess)
-    assert code_of_text(inspect.getsource(sys.modules[Guess.__module__])) in sources
-    assert code_of_text(inspect.getsource(mlcdr.cli)) not in sources
-
-
-def test_a_version_is_of_the_modules_that_a_source_names(tmp_path: Path, version_of_mine: Callable[..., str]) -> None:
-    """`import a.b` binds `a` alone, whose attributes are whatever anybody has imported of it."""
-    package = tmp_path / "helpers"
-    package.mkdir()
-    for name in ("__init__", "part", "other"):
-        (package / f"{name}.py").write_text("FACTOR = 1\n")
-    own = OWN.format(base_module="mlcdr.methods.learners.ridge", base="Ridge", factor="helpers.part.FACTOR")
-    (tmp_path / "mine.py").write_text(f"import helpers.part\nimport mlcdr.methods.learners.ridge\n{own}")
-    version = version_of_mine()
-    assert version_of_mine("helpers.other") == version
-    (package / "other.py").write_text("FACTOR = 2\n")
-    assert version_of_mine("helpers.other") == version
-    (package / "part.py").write_text("FACTOR = 2\n")
-    assert version_of_mine() != version
-
-
-def test_a_version_is_of_the_public_names_that_a_source_uses(
-    tmp_path: Path, version_of_mine: Callable[..., str]
-) -> None:
-    """`mlcdr` itself has whatever anybody has asked of it, here or in a worker."""
-    own = OWN.format(base_module="mlcdr.methods.learners.ridge", base="Ridge", factor="1")
-    versions = []
-    for uses in ("", "import mlcdr\n", "import mlcdr as m\nPART = m.C45\n", "from mlcdr import C45\n"):
-        (tmp_path / "mine.py").write_text(f"{uses}{own}")
-        versions.append(version_of_mine())
-        sources = source_of(sys.modules["mine"].Mine)
-        used = [b"class C45(" in source for source in sources]
-        assert any(used) == ("C45" in uses)
-        assert mlcdr.C45 is not mlcdr.M5P  # asked for elsewhere
-        assert version_of_mine() == versions[-1]
-    assert len(set(versions)) == 4
-
-
-@pytest.mark.parametrize("line", ["from settings import FACTOR", "from settings.factor import FACTOR"])
-def test_a_version_is_of_the_modules_whose_constants_are_imported(
-    tmp_path: Path, version_of_mine: Callable[..., str], line: str
-) -> None:
-    package = tmp_path / "settings"
-    package.mkdir()
-    edited = package / ("factor.py" if "factor" in line else "__init__.py")
-    (package / "__init__.py").touch()
-    edited.write_text("FACTOR = 1\n")
-    own = OWN.format(base_module="mlcdr.methods.learners.ridge", base="Ridge", factor="FACTOR")
-    (tmp_path / "mine.py").write_text(f"{line}\n{own}")
-    version = version_of_mine()
-    assert version_of_mine() == version
-    edited.write_text("FACTOR = 2\n")
-    assert version_of_mine() != version
-
-
-def test_methods_of_different_modules_have_different_versions() -> None:
-    versions = {name: Component("label_space", name).version() for name in registry.BUILT_IN["label_space"]}
-    assert len(set(versions.values())) == len(versions)
 
 
 def test_the_classes_of_a_component_and_of_those_within() -> None:

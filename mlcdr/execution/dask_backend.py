@@ -31,7 +31,7 @@ from mlcdr.execution.computing import Computer, Group, GroupResult
 from mlcdr.execution.executors import ExecutorLost
 from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
-from mlcdr.experiment.keys import PROGRAM
+from mlcdr.experiment.keys import ENGINE
 from mlcdr.experiment.trials import Score
 from mlcdr.processes import Stop, raise_if_stopped
 
@@ -262,7 +262,7 @@ def _versions(group: Group) -> dict[str, str]:
     """What a trial's scores depend on besides its data: versions of packages, and the source code of each method."""
     components = {f"{c.family} {c.name}": c for trial in group.trials for c in trial.spec.components()}
     versions = {
-        "mlcdr": f"{__version__} ({PROGRAM})",
+        "mlcdr": f"{__version__} ({ENGINE})",
         **{name: installed_version(name) or "missing" for name in _DECIDING},
     }
     return versions | {name: component.version() for name, component in components.items()}

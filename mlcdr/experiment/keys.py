@@ -7,44 +7,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.component_changes import separated
-from mlcdr.methods.registry import version_of_function
-from mlcdr.metrics import target
-from mlcdr.source_code import code_of_text
+from mlcdr.methods.provenance import digest_of_code, find_code, version_of
+from mlcdr.methods.registry import import_target
+from mlcdr.metrics import modules_of, target
 
-COMPUTING = (
-    "experiment/data_source.py",
-    "experiment/division.py",
-    "experiment/estimators.py",
-    "experiment/families.py",
-    "experiment/outputs.py",
-    "experiment/seeds.py",
-    "experiment/stratification.py",
-    "execution/computing.py",
-)
-"""The files of this package that decide every trial's scores, besides those that its components and metrics use."""
+ENGINE = 1
+"""Raised by hand whenever `experiment` or `execution` comes to compute other scores from the same methods and data: how
+splits, seeds and hidden labels are drawn, how fits are shared, how parameters are tuned, what is measured."""
 
 _LENGTH = 32  # digits of a digest
 _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
-
-CHOOSING = ("experiment/tune.py", "execution/choose.py")
-"""The files that also decide the scores of a tuned trial."""
-
-
-def _digest_of_files(*names: str) -> str:
-    package = Path(__file__).parents[1]
-    codes = [code_of_text((package / name).read_text("utf-8")) for name in names]
-    return hashlib.sha256(b"".join(codes)).hexdigest()[:16]
-
-
-# Read as this process starts, which computes with what stands there now.
-EVALUATION, TUNING = _digest_of_files(*COMPUTING), _digest_of_files(*CHOOSING)
-PROGRAM = _digest_of_files(*COMPUTING, *CHOOSING, "experiment/keys.py", "experiment/trials.py")
 
 
 def trial_keys(
@@ -52,20 +30,17 @@ def trial_keys(
 ) -> list[str]:
     """The keys of one method at one point of the sweep, on splits (`write_split`) of a data set.
 
-    To add an ingredient, add it here. The data set's checksum stands for its files, options and the code that reads
-    them; a component's version for its source code and that of the metrics; the names seed what is drawn at random.
+    To add an ingredient, add it here. The data set's checksum stands for its rows; the names seed what is drawn at
+    random.
     """
-    code = code_of(experiment, spec)
     ingredients = {
         "data": [dataset.name, dataset.checksum],
-        "method": [method, spec.plain(), code["components"]],
+        "method": [method, spec.plain()],
         "metrics": sorted([m.label, m.name, m.params] for m in experiment.metrics),  # their order changes no value
-        "own metrics": code["own metrics"],
         "labels": [experiment.by_label, experiment.keep_top],
         "seed": experiment.seed,
         "share": experiment.share,
-        "separate": code["separate"],
-        "evaluation": code["evaluation"],
+        "code": code_of(experiment, spec),
     }
     # `digest` of all of them: `split` is the last by name, so what comes before is hashed once.
     start = hashlib.sha256(f"{_write(ingredients)[:-1]},".encode())
@@ -78,20 +53,41 @@ def trial_keys(
 
 
 def code_of(experiment: Experiment, spec: MethodSpec) -> dict[str, Any]:
-    """The digests of the source code that decides a method's scores, which are in the keys of its trials.
+    """Digests of the code that decides a method's scores: of its components, and of what is measured.
 
     Raises
     ------
     UserError
         When a part of the method cannot be imported.
     """
-    asked = {m.name for m in experiment.metrics} | ({spec.tune.metric or ""} if spec.tune is not None else set())
+    asked = {metric.name for metric in experiment.metrics} | set(experiment.by_label)
+    if spec.tune is not None and spec.tune.metric:
+        asked.add(spec.tune.metric)
+    components = [*spec.components()]
+    if not experiment.share:
+        components.append(separated(spec.learner))
     return {
-        "components": [component.version() for component in spec.components()],
-        "own metrics": {name: version_of_function(where) for name in sorted(asked) if (where := target(name))},
-        "separate": None if experiment.share else separated(spec.learner).version(),
-        "evaluation": [EVALUATION, TUNING if spec.tune is not None else None],
+        "engine": ENGINE,
+        "components": [component.version() for component in components],
+        "metrics": {name: version_of_metric(name) for name in sorted(asked)},
     }
+
+
+def version_of_metric(name: str) -> str:
+    """A digest of all code that decides a metric, or a metric of each label by itself.
+
+    Raises
+    ------
+    UserError
+        When a metric of the user's cannot be imported.
+    """
+    own = target(name)
+    return version_of(import_target(own, own)) if own else _version_of_ours(name)
+
+
+@cache
+def _version_of_ours(metric: str) -> str:
+    return digest_of_code(modules_of(metric), find_code)
 
 
 def write_split(identity: Mapping[str, Any]) -> bytes:
@@ -105,14 +101,14 @@ def codes(experiment: Experiment) -> dict[str, str]:
 
 
 def program_version(spec: MethodSpec) -> str:
-    """A digest of the source code by which this process computes a method.
+    """A digest of the code by which this process computes a method.
 
     Raises
     ------
     UserError
         When a part of the method cannot be imported.
     """
-    return digest([PROGRAM, *(component.version() for component in spec.components())])
+    return digest([ENGINE, *(component.version() for component in spec.components())])
 
 
 def digest(content: Any) -> str:

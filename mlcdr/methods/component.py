@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from mlcdr.errors import UserError, describe
 from mlcdr.methods import nested
 from mlcdr.methods.declarations import Declaration, as_number, is_component
 from mlcdr.methods.nested import Keys, Problem
-from mlcdr.methods.provenance import hash_of_source
+from mlcdr.methods.provenance import version_of
 from mlcdr.methods.registry import declared, look_up, resolve
 
 
@@ -125,15 +126,10 @@ class Component:
             yield from part.classes()
 
     def version(self) -> str:
-        """A digest of all source this component's results depend on: edit it, and its trials run again.
-
-        Covers the modules of the class and its bases and every module of ours or the user's that they use, directly or
-        not; of a class from an installed package, the package's version.
-        """
-        digest = hash_of_source(resolve(self.family, self.name)).copy()
-        for _, part in sorted(self.parts().items()):
-            digest.update(part.version().encode())
-        return digest.hexdigest()[:16]
+        """A digest of all code that decides what this component computes: change it, and its trials run again."""
+        versions = [version_of(resolve(self.family, self.name))]
+        versions += [part.version() for _, part in sorted(self.parts().items())]
+        return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
 
 
 def _filled(written: Any, declaration: Declaration, parameter: str, check: bool) -> Any:

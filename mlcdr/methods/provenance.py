@@ -1,111 +1,157 @@
-"""The origin of a class: its package, and all source that its results depend on."""
+"""The origin of a class, and the code that decides what it computes: what a trial's key says of code.
+
+That is the code of the class's own module and its bases', and of all modules that these import, as far as they are the
+user's, or in the rooms of this package that compute. Of a class of an installed package it is the package's version.
+"""
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import importlib.util
-import inspect
-import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mlcdr.source_code import code_of_text
+from mlcdr.methods.deciding_code import DecidingCode, read_code
 
-# A trial's result depends on these modules, and on those they use, whatever its components are.
-_ENGINE = ("mlcdr.methods.composition", "mlcdr.metrics")
+ROOMS = ("methods", "numerics", "metrics")
+"""The rooms of this package that compute."""
+
+_DESCRIBING = frozenset(
+    {
+        "mlcdr.errors",
+        "mlcdr.lazy_numpy",
+        "mlcdr.plug_ins",
+        "mlcdr.methods.component",
+        "mlcdr.methods.component_changes",
+        "mlcdr.methods.constraints",
+        "mlcdr.methods.declarations",
+        "mlcdr.methods.deciding_code",
+        "mlcdr.methods.docstrings",
+        "mlcdr.methods.nested",
+        "mlcdr.methods.provenance",
+        "mlcdr.methods.registry",
+        "mlcdr.metrics.names",
+    }
+)
+"""Modules that name, declare and check what others compute."""
+
+OF_EVERY_METHOD = ("mlcdr.methods.composition", "mlcdr.methods.foreign")
+
+FindCode = Callable[[str], DecidingCode | None]
+"""From a module's name to its code; None for a module whose code does not count."""
 
 
 @cache
-def hash_of_source(cls: Any) -> hashlib._Hash:
-    """A hash of `source_of`."""
-    return hashlib.sha256(b"".join(source_of(cls)))
+def version_of(cls: Any) -> str:
+    """A digest of all code that decides what a class (or a function) computes."""
+    bases = cls.__mro__ if isinstance(cls, type) else (cls,)
+    modules = {base.__module__ for base in bases}
+    package = cls.__module__.partition(".")[0]
+    installed = f"{package} {_version(package)}" if is_foreign(cls) else ""
+    return digest_of_code([*OF_EVERY_METHOD, *modules], find_code, installed)
 
 
-@cache
-def source_of(cls: Any) -> list[bytes]:
-    """The code of each module of ours or the user's that `cls` (or a function) and the engine use, in fixed order."""
-    for name in _ENGINE:
-        importlib.import_module(name)
-    found: dict[str, bytes] = {}
-    pending = [*_ENGINE, *(base.__module__ for base in (cls.__mro__ if isinstance(cls, type) else (cls,)))]
+def digest_of_code(modules: Iterable[str], find_code: FindCode, installed: str = "") -> str:
+    """A digest of the code of some modules and all that they import; `installed`: the package's version, if it counts.
+
+    The names of modules do not count, so that a file can be moved.
+    """
+    digests = sorted(code.digest for code in collect_code(modules, find_code).values())
+    return hashlib.sha256("\n".join([installed, *digests]).encode()).hexdigest()[:16]
+
+
+def collect_code(modules: Iterable[str], find_code: FindCode) -> dict[str, DecidingCode]:
+    """The code of some modules and of all that they import, directly or not, as far as `find_code` finds it."""
+    found: dict[str, DecidingCode] = {}
+    seen: set[str] = set()
+    pending = list(modules)
     while pending:
         name = pending.pop()
-        package = name.partition(".")[0]
-        module = sys.modules.get(name)
-        if module is None or name in found or package in sys.stdlib_module_names:
+        if name in seen:
             continue
-        if name == "mlcdr":  # has the names that anybody has asked of it; `_find_public` has those of a source
+        seen.add(name)
+        code = find_code(name)
+        if code is None:
             continue
-        if package != "mlcdr" and _is_installed(module):
-            if name == cls.__module__:
-                found[package] = f"{package} {_version(package)}".encode()
-            continue
-        try:
-            source = inspect.getsource(module)
-        except (OSError, TypeError):  # an interactive module has no source to look at
-            source = ""
-        found[name] = code_of_text(source) or name.encode()
-        own = name if hasattr(module, "__path__") else name.rpartition(".")[0]
-        pending += [*_find_imports(source, own), *_find_public(source)]
-        for value in vars(module).values():
-            if not inspect.ismodule(value):
-                used = getattr(value, "__module__", None)
-            elif value.__name__.startswith(f"{name}."):  # a package has what anybody has imported of it
-                continue
-            else:
-                used = value.__name__
-            if isinstance(used, str):
-                pending.append(used)
-    return [found[name] for name in sorted(found)]
-
-
-@cache
-def _parse(source: str) -> ast.Module:
-    return ast.parse(source)
-
-
-def _version(package: str) -> str:
-    """The version of an installed package: its `__version__`, or else that of the distributions that provide it."""
-    own = getattr(sys.modules[package], "__version__", None)
-    distributions = () if own else packages_distributions().get(package, ())
-    return str(own) if own else " ".join(f"{name} {version(name)}" for name in sorted(set(distributions)))
-
-
-@cache  # most modules are those of every method
-def _find_imports(source: str, package: str) -> list[str]:
-    """The modules that a text of a package imports: `import a.b` only binds `a`, whose attributes tell nothing."""
-    found: list[str] = []
-    for statement in _parse(source).body:
-        if isinstance(statement, ast.Import):
-            found += [each.name for each in statement.names]
-        elif isinstance(statement, ast.ImportFrom):
-            of = "." * statement.level + (statement.module or "")
-            of = importlib.util.resolve_name(of, package) if statement.level else of
-            found.append(of)  # a constant of it does not say where it is from
-            found += [f"{of}.{each.name}" for each in statement.names]
+        found[name] = code
+        pending += code.imports
+        pending += _modules_of_public_names(code.public)
     return found
 
 
-def _find_public(source: str) -> Iterator[str]:
-    """The modules of the public names that a text uses as `mlcdr.NAME`."""
-    if not re.search(r"\bimport\b[\w\s.,\\]*\bmlcdr\b(?!\.)", source):  # as nearly everywhere; parsing takes long
-        return
-    tree = _parse(source)
-    imports = [each for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
-    names = {each.asname or each.name for each in imports if each.name == "mlcdr"}
+def _modules_of_public_names(names: Iterable[str]) -> list[str]:
+    """The modules that define public names of `mlcdr`; other names, such as those of its folders, are left out."""
+    if not names:
+        return []
     public = importlib.import_module("mlcdr")
-    for node in ast.walk(tree) if names else ():
-        match node:
-            case ast.Attribute(value=ast.Name(id=of), attr=name) if of in names and name in public.__all__:
-                yield getattr(public, name).__module__
+    return [getattr(public, name).__module__ for name in names if name in public.__all__]
+
+
+def decides(module: str) -> bool:
+    """Whether a module of this package decides what methods compute."""
+    package, *rest = module.split(".")
+    return package == "mlcdr" and rest[:1] != [] and rest[0] in ROOMS and module not in _DESCRIBING
+
+
+def read_module(source: str, name: str, is_package: bool = False) -> DecidingCode:
+    """The code of a module of that name; of a text that is no Python, such as an extension module, only the name."""
+    package = name if is_package else name.rpartition(".")[0]
+    try:
+        return read_code(source, package, _DESCRIBING)
+    except SyntaxError:
+        return DecidingCode(name, (), ())
+
+
+def find_code(name: str) -> DecidingCode | None:
+    """The code of a module of this environment."""
+    package = name.partition(".")[0]
+    counts = decides(name) if package == "mlcdr" else _is_users(package)
+    spec = _find_spec(name) if counts else None
+    if spec is None:
+        return None
+    path = Path(spec.origin or "")
+    source = path.read_text("utf-8", errors="replace") if path.suffix == ".py" else name
+    return read_module(source, name, spec.submodule_search_locations is not None)
+
+
+def _is_users(package: str) -> bool:
+    """Whether an outermost package or module is the user's own: neither Python's nor installed."""
+    if package in sys.stdlib_module_names:
+        return False
+    spec = _find_spec(package)
+    places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+    return not any(is_installed(Path(each)) for each in places if each)
+
+
+def _find_spec(name: str) -> ModuleSpec | None:
+    """Where a module is; no module is imported for it, as `importlib.util.find_spec` does with the packages above."""
+    parent, _, _ = name.rpartition(".")
+    try:
+        if not parent:
+            return importlib.util.find_spec(name)
+    except ValueError:  # it was made in memory
+        return ModuleSpec(name, None)
+    above = _find_spec(parent)
+    if above is None or above.submodule_search_locations is None:
+        return None
+    return PathFinder.find_spec(name, above.submodule_search_locations)
+
+
+def _version(package: str) -> str:
+    """The version of an installed package: its `__version__`, or else those of the distributions it is from."""
+    own = getattr(sys.modules[package], "__version__", None)
+    if own:
+        return str(own)
+    distributions = sorted(set(packages_distributions().get(package, ())))
+    return " ".join(f"{name} {version(name)}" for name in distributions)
 
 
 def is_foreign(cls: type) -> bool:

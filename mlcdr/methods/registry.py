@@ -23,7 +23,6 @@ from typing import Any
 from mlcdr.errors import UserError, list_known, suggest_name
 from mlcdr.methods.declarations import Declaration, declaration_of, read_index
 from mlcdr.methods.declarations import parameters as parameters
-from mlcdr.methods.provenance import hash_of_source
 from mlcdr.plug_ins import plug_ins
 
 BUILT_IN: dict[str, dict[str, str]] = {
@@ -252,11 +251,6 @@ def import_target(written: str, target: str) -> Any:
     except (Exception, SystemExit) as error:  # whatever a module of the user's own may raise while it is imported
         why = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
         raise UnknownComponent(f"{written} cannot be imported: {' '.join(why.split())}") from error
-
-
-def version_of_function(target: str) -> str:
-    """A digest of all source that the function at `module:name` depends on, as `Component.version`; errors likewise."""
-    return hash_of_source(import_target(target, target)).hexdigest()[:16]
 
 
 _MEANINGS = {

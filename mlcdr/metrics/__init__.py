@@ -16,6 +16,7 @@ from mlcdr.metrics.names import BY_LABEL as BY_LABEL
 from mlcdr.metrics.names import METRICS as METRICS
 from mlcdr.metrics.names import find as find
 from mlcdr.metrics.names import hint as hint
+from mlcdr.metrics.names import modules_of as modules_of
 from mlcdr.metrics.names import of_function as of_function
 from mlcdr.metrics.names import resolve as resolve
 from mlcdr.metrics.names import target as target

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -122,6 +122,16 @@ def target(name: str) -> str | None:
     if "." in name and all(part.isidentifier() for part in name.split(".")):
         return offered().get(name) or ":".join(name.rpartition(".")[::2])
     return offered().get(name)
+
+
+def modules_of(name: str) -> list[str]:
+    """The modules that define a metric of this package, or a metric of each label by itself."""
+    defined: dict[Any, Sequence[Metric | LabelMetric]] = {
+        label_sets: (*label_sets.METRICS, *label_sets.BY_LABEL),
+        ranking: (*ranking.METRICS, *ranking.BY_LABEL),
+        of_methods: of_methods.METRICS,
+    }
+    return [module.__name__ for module, metrics in defined.items() if name in [metric.name for metric in metrics]]
 
 
 def find(name: str) -> Metric:

@@ -329,7 +329,7 @@ def test_a_lost_scheduler_ends_the_run_and_a_new_one_goes_on(
 def test_a_worker_of_another_version_is_refused(
     quiet: Cluster, arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mlcdr.execution.dask_backend.PROGRAM", "edited")
+    monkeypatch.setattr("mlcdr.execution.dask_backend.ENGINE", "edited")
     with pytest.raises(UserError, match=r"worker tcp://\S+ differ, restart the workers: mlcdr \S+ \(edited\) and"):
         run(small.experiment(arff), tmp_path, backend="dask", scheduler=quiet.address)
 

@@ -1,0 +1,158 @@
+"""What in a source text decides the numbers that it computes.
+
+A comment, a docstring, the words of an error or a warning, a type hint and the allowed values of a parameter do not.
+Scores that were computed before such a word was changed are still right, and are not computed again.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import resolve_name
+
+DECLARING = "mlcdr.methods.constraints"
+"""The module whose `parameter` declares a parameter of a part."""
+
+_NO_CODE = {"lineno", "type_comment", "type_ignores", "type_params", "ctx", "kind", "returns"}
+"""Fields of a syntax tree that decide nothing, or that not all versions of Python have."""
+
+
+@dataclass(frozen=True)
+class DecidingCode:
+    """What decides the numbers that one module computes.
+
+    Attributes
+    ----------
+    digest : str
+        SHA-256 (hex) of its code; the same in every version of Python.
+    imports : tuple of str
+        The modules that it may import, also within functions: of `from a import b` both `a` and `a.b`. Those that only
+        type checkers import are left out.
+    public : tuple of str
+        The names of `mlcdr` itself that it uses (`mlcdr.CPLST`, `from mlcdr import CPLST`).
+    """
+
+    digest: str
+    imports: tuple[str, ...]
+    public: tuple[str, ...]
+
+
+@cache
+def read_code(source: str, package: str, describing: frozenset[str] = frozenset()) -> DecidingCode:
+    """Read a module's source.
+
+    Parameters
+    ----------
+    source : str
+    package : str
+        The package that the module is in, to which relative imports refer.
+    describing : set of str
+        Modules that decide nothing, such as one of errors: to import from them does not count.
+
+    Raises
+    ------
+    SyntaxError
+        When the text is not Python.
+    """
+    reader = _Reader(package, describing)
+    plain = repr(reader.read(ast.parse(source)))
+    return DecidingCode(hashlib.sha256(plain.encode()).hexdigest(), tuple(reader.imports), tuple(reader.public))
+
+
+@dataclass
+class _Reader:
+    """Turns a module's syntax tree into nested lists of names and texts, without what decides nothing.
+
+    Attributes
+    ----------
+    package, describing
+        As in `read_code`.
+    imports, public : list of str
+        As in `DecidingCode`, of what was read so far.
+    names : set of str
+        What the module calls `mlcdr`.
+    declares : bool
+        Whether `parameter` in this module is ours, of which only the default decides.
+    """
+
+    package: str
+    describing: frozenset[str]
+    imports: list[str] = field(default_factory=list)
+    public: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    declares: bool = False
+
+    def read(self, node: object) -> object:
+        """The plain form of a node, or of a list of nodes."""
+        if isinstance(node, list):
+            return [self.read(each) for each in node if not self._is_words(each)]
+        if not isinstance(node, ast.AST):
+            return repr(node)
+        found: list[object] = [type(node).__name__]
+        for name, value in self._fields(node):
+            if value is not None and value != []:
+                found += [name, self.read(value)]
+        return found
+
+    def _fields(self, node: ast.AST) -> list[tuple[str, object]]:
+        """The fields of a node that decide something."""
+        match node:
+            case ast.Import():
+                self.imports += [each.name for each in node.names]
+                self.names |= {each.asname or each.name for each in node.names if each.name == "mlcdr"}
+            case ast.ImportFrom():
+                self._note_import(node)
+            case ast.Attribute(value=ast.Name(id=name)) if name in self.names:
+                self.public.append(node.attr)
+            case ast.arg():
+                return [("arg", node.arg)]
+            case ast.Assert():
+                return [("test", node.test)]
+            case ast.Raise(exc=ast.Call(func=kind)):
+                return [("exc", kind), ("cause", node.cause)]
+            case ast.AnnAssign() if self._is_declared(node.value):
+                return [("target", node.target), ("value", node.value)]
+            case ast.Call() if self._is_declared(node):
+                return [("default", node.args[:1])]
+        return [(name, getattr(node, name, None)) for name in node._fields if name not in _NO_CODE]
+
+    def _note_import(self, node: ast.ImportFrom) -> None:
+        module = self._imported_from(node)
+        names = [each.name for each in node.names]
+        self.imports += [module, *(f"{module}.{name}" for name in names)]
+        if module == "mlcdr":
+            self.public += names
+
+    def _imported_from(self, node: ast.ImportFrom) -> str:
+        """The module that a `from … import` names."""
+        module = "." * node.level + (node.module or "")
+        return resolve_name(module, self.package) if node.level else module
+
+    def _is_declared(self, node: object) -> bool:
+        """Whether a node is the declaration of a parameter."""
+        return self.declares and _is_call_of(node, "parameter")
+
+    def _is_words(self, node: object) -> bool:
+        """Whether a statement is a string, a warning, for type checkers, or an import of what decides nothing."""
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=[]):
+                return True
+            case ast.Expr(value=ast.Constant(value=str())):
+                return True
+            case ast.Expr(value=value):
+                return _is_call_of(value, "warn")
+            case ast.ImportFrom():
+                module = self._imported_from(node)
+                self.declares |= module == DECLARING
+                return module in self.describing
+        return False
+
+
+def _is_call_of(node: object, name: str) -> bool:
+    """Whether a node calls a function of that name: `warn(…)` or `warnings.warn(…)`."""
+    match node:
+        case ast.Call(func=ast.Name(id=called)) | ast.Call(func=ast.Attribute(attr=called)):
+            return called == name
+    return False

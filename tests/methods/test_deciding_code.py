@@ -1,0 +1,103 @@
+"""What of a source text is part of a trial's key."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlcdr.methods.deciding_code import DecidingCode, read_code
+
+CODE = '''
+import warnings
+
+from mlcdr.errors import UserError
+from mlcdr.methods.constraints import POSITIVE, parameter
+from mlcdr.numerics.linalg import n_kept
+
+FACTOR = 2
+
+
+class Mine:
+    """A method."""
+
+    alpha: float = parameter(1.0, POSITIVE)
+
+    def fit(self, X: int, /, *more: str) -> Mine:
+        # a comment
+        assert FACTOR, "no factor"
+        if X < FACTOR:
+            raise ValueError(f"{X} is too small")
+        warnings.warn("slow", stacklevel=2)
+        return n_kept(X)
+'''
+
+
+def read(code: str) -> DecidingCode:
+    return read_code(code, "package", frozenset({"mlcdr.errors", "mlcdr.methods.constraints"}))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"""A method."""', '"""Another text.\n\n    Of lines.\n    """'),
+        ('    """A method."""\n', ""),
+        ("        # a comment\n", "\n\n"),
+        ("{X} is too small", "too small: {X + 1}"),
+        ('"slow"', '"it takes long"'),
+        ('"no factor"', '"none"'),
+        ("parameter(1.0, POSITIVE)", "parameter(1.0, NOT_NEGATIVE, at_most='rows')"),
+        ("import POSITIVE, parameter", "import NOT_NEGATIVE, parameter"),
+        ("alpha: float", "alpha: float | None"),
+        ("X: int, /, *more: str) -> Mine", "X, /, *more)"),
+        ("import UserError", "import DataError, UserError"),
+        ("return n_kept(X)", "return n_kept(\n            X,\n        )"),
+        ("FACTOR = 2\n", 'FACTOR = 2\n"""What it is for."""\n'),
+        ("FACTOR = 2\n", "FACTOR = 2\nif TYPE_CHECKING:\n    import other\n"),
+    ],
+)
+def test_words_decide_nothing(before: str, after: str) -> None:
+    assert before in CODE
+    assert read(CODE.replace(before, after)) == read(CODE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("FACTOR = 2", "FACTOR = 3"),
+        ("parameter(1.0,", "parameter(2.0,"),
+        ("X < FACTOR", "X <= FACTOR"),
+        ("ValueError", "TypeError"),
+        ("assert FACTOR", "assert not FACTOR"),
+        ("return n_kept(X)", 'return n_kept("""X""")'),
+        ("import n_kept", "import other as n_kept"),
+        ("from mlcdr.methods.constraints import POSITIVE, parameter", "from mine import POSITIVE, parameter"),
+        ("*more: str", "more: str"),
+    ],
+)
+def test_all_else_decides(before: str, after: str) -> None:
+    assert before in CODE
+    assert read(CODE.replace(before, after)).digest != read(CODE).digest
+
+
+def test_parameters_of_others_are_functions_like_any() -> None:
+    both = [f"from mine import parameter\nA = parameter(1, {b})" for b in (2, 3)]
+    assert read(both[0]).digest != read(both[1]).digest
+
+
+def test_the_digest_is_the_same_in_every_version_of_python() -> None:
+    """As written here once: another digest of the same code would compute everything anew."""
+    assert read(CODE).digest == "696386b7ad65baa3a0716b59efbd6558dae07ef5e41fee999c3db88b0638323e"
+
+
+def test_imports_are_found_wherever_they_stand() -> None:
+    code = """
+import a.b, mlcdr as m
+from mlcdr import CPLST
+from . import near
+from ..above.other import name
+def f():
+    import late
+    return m.Ridge
+"""
+    found = read_code(code, "package.inner")
+    assert {"a.b", "mlcdr", "package.inner.near", "package.above.other", "late"} <= set(found.imports)
+    assert found.public == ("CPLST", "Ridge")
