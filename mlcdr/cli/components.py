@@ -76,7 +76,10 @@ def metrics(
 
 
 def doctor() -> None:
-    """Print the versions, threads, data folders and plug-ins that are found; exit code 1 if one is not as required."""
+    """Check the installation, data folders and plug-ins.
+
+    It prints what a report of a bug needs, and what is missing. Exit code 1 if something is not as required.
+    """
     from mlcdr.cli.doctor import examine
 
     findings = examine()
