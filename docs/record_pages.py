@@ -24,8 +24,9 @@ from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key, Point, is_among_best
 from mlcdr.tables import tables
+from mlcdr.tables.notes import note_tuning
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, escape_markdown, make_sheet, text
-from mlcdr.tables.text_format import format_mean, note_tuning
+from mlcdr.tables.text_format import format_mean
 
 FOLDER = Path(__file__).parent
 PAPERS = {
@@ -291,7 +292,7 @@ def _rendered(results: Results, spec: LayoutSpec, found: Reproduction | None = N
             key = finder.locate(row.published)
             if key is not None and row.verdict in _CLASSES:
                 marks[key] = (_CLASSES[row.verdict], _about(row))
-    return tables.render(results, spec, marks).sheet.html()
+    return tables.make_table(results, spec, marks).sheet.html()
 
 
 def _about(row: ComparedCell) -> str:

@@ -311,8 +311,10 @@ class Results:
         """
         if metric is None and layout is None and not keys:
             asked = tables.list_entries(self.found)
-            return Several([tables.render(self.found, entry) for entry in asked], layouts.stems(asked))
-        return tables.render(self.found, LayoutSpec(layout=layout or "generic", options=self._chosen(metric) | keys))
+            return Several([tables.make_table(self.found, entry) for entry in asked], layouts.stems(asked))
+        return tables.make_table(
+            self.found, LayoutSpec(layout=layout or "generic", options=self._chosen(metric) | keys)
+        )
 
     def plot(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Several[Drawing]:
         """The figures that the experiment lists, or else standard ones; or those of a metric, or in a layout.

@@ -60,7 +60,7 @@ def print_tables(found: Results) -> None:
 
     for entry in tables.list_entries(found):
         print()
-        print_table(tables.render(found, entry))
+        print_table(tables.make_table(found, entry))
     print()
 
 

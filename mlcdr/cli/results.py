@@ -27,7 +27,7 @@ def table(
     found = open_results(folder)
     if metric:
         options = {"metric": found.metric_named(metric)}
-        print_table(tables.render(found, LayoutSpec(layout="generic", options=options)))
+        print_table(tables.make_table(found, LayoutSpec(layout="generic", options=options)))
         return
     written = tables.write_all(found)
     print_tables(found)

@@ -23,13 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from mlcdr.comparison.significance import Significance, assess, record
 from mlcdr.errors import join_words
-from mlcdr.results.metric_facts import MetricFacts, list_notes
+from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point, is_among_best, rank_means
 from mlcdr.tables import layouts, text_format
+from mlcdr.tables.arrangement import mark_best
+from mlcdr.tables.notes import BOLD, Shown, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
 
@@ -225,19 +228,16 @@ class _Comparer:
         return f"{self.results.name}: {self.facts.title}{better}"
 
     def _notes(self) -> tuple[str, ...]:
-        present = [cell for found in self.cells.values() for cell in found.values()]
-        notes = []
-        if present:
-            column = " and column" if self.results.swept else ""
-            any_best = self.facts.higher_is_better is not None and len(self.contestants) > 1
-            bold = f" {text_format.BOLD} of its data set{column}." if any_best else ""
-            notes.append(f"Mean ± standard error {text_format.describe_splits(c.n for c in present)}.{bold}")
-        counts = ((at[0], self.metric, m, cell.n) for at, found in self.cells.items() for m, cell in found.items())
-        notes += text_format.note_incomplete(self.results, counts)
-        notes += list_notes([self.facts])
-        notes += text_format.note_tuning(self.results, self.contestants)
+        results = self.results
+        blocks = itertools.product(results.datasets, self.points, results.methods)
+        places = [(dataset, method, *point, self.metric) for dataset, point, method in blocks]
+        cells = results.at(pd.DataFrame(places, columns=["dataset", "method", *results.swept, "metric"]))
+        cells["bold"] = mark_best(results, cells, ["dataset", *results.swept])
+        column = " and column" if results.swept else ""
+        along = [(path,) for path in results.swept]
+        notes = list_notes(Shown(results, cells, bold=f"{BOLD} of its data set{column}", along=along))
         if self.facts.higher_is_better is None:
-            notes.append(f"{self.facts.title}: which way it is better is not known, so nothing is bold or ranked.")
+            notes.append("Nothing is ranked.")
         elif len(self.contestants) < 2:
             notes.append("A single method: nothing to rank.")
         elif self.left_out and not self.ranks:
@@ -247,15 +247,6 @@ class _Comparer:
         silent = [method for method in self.results.methods if method not in self.contestants]
         if silent:
             notes.append(f"Without any result, and not ranked: {join_words(silent)}.")
-        for path in self.results.swept:
-            lacking = [method for method in self.contestants if self.results.lacks(method, path)]
-            if lacking:
-                verb = "have" if len(lacking) > 1 else "has"
-                notes.append(f"{join_words(lacking)} {verb} no {path}: the same number stands at every value.")
-        if any(len(found) < len(self.results.methods) for found in self.cells.values()):
-            notes += text_format.note_missing(self.results, [self.facts])
-        if any(cell.n == 1 for cell in present):
-            notes.append(f"± {DASH}: a single split has no standard error.")
         notes += self.results.remarks
         if self.ranks:
             notes.append("W/T/L: wins, ties and losses against each of the others.")

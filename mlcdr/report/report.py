@@ -43,6 +43,7 @@ from mlcdr.results.metric_facts import explain_missing, list_notes
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.results.scores import NoResults, Point, is_among_best
 from mlcdr.tables import tables, text_format
+from mlcdr.tables.notes import BOLD, note_tuning
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
 from mlcdr.whole_files import write_forms
 
@@ -211,7 +212,7 @@ def _tables(found: Results, compared: Sequence[published.PublishedComparison]) -
     made: list[Markup | str] = []
     for entry in tables.list_entries(found):
         try:
-            made.append(_markup(tables.render(found, entry, marks).sheet))
+            made.append(_markup(tables.make_table(found, entry, marks).sheet))
         except ResultsError as error:
             made.append(f"The table {entry.layout} cannot be made: {error}")
     return made
@@ -321,13 +322,13 @@ def _numbers(found: Results, dataset: str) -> Sheet:
     heads = ["Method", *(text_format.shorten_path(path, found.swept) for path in found.swept)]
     heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
     counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
-    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}. {text_format.BOLD} of its column"]
+    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}. {BOLD} of its column"]
     notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += list_notes(facts.values())
     if any(cell is NOTHING for row in rows for cell in row):
         notes.append(f"{DASH}: {explain_missing(facts.values())}.")
-    notes += text_format.note_tuning(found, found.methods)
+    notes += note_tuning(found, found.methods)
     nested = 1 if found.swept else 0
     return make_sheet(f"All numbers of {dataset}", heads, rows, 1 + len(found.swept), notes, nested=nested)
 

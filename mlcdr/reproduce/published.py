@@ -237,7 +237,7 @@ class PublishedComparison(ShownSheet):
 
 
 def mark_cells(compared: PublishedComparison, results: Results) -> dict[Key, tuple[str, str]]:
-    """Marks for `tables.render`: each judged cell of the results → its verdict, and what the paper prints."""
+    """Marks for `tables.make_table`: each judged cell of the results → its verdict, and what the paper prints."""
     finder = Finder(results, compared.rules)
     marks = {}
     for row in compared.rows:

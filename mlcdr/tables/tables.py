@@ -1,7 +1,8 @@
 """Tables in a paper's layout, from a results folder.
 
-`render` makes one `Table`, which can be printed as Markdown, LaTeX, CSV or on a terminal; `write_all` writes those that
-the experiment asks for into `tables/` of the results folder. What a layout can say stands in `mlcdr.tables.layouts`.
+`make_table` makes one `Table`, which can be printed as Markdown, LaTeX, CSV or on a terminal; `write_all` writes those
+that the experiment asks for into `tables/` of the results folder. What a layout can say stands in
+`mlcdr.tables.layouts`; what stands where in a table, in `mlcdr.tables.arrangement`; its notes in `mlcdr.tables.notes`.
 """
 
 from __future__ import annotations
@@ -11,26 +12,31 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.results.metric_facts import list_notes
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Key, are_same, rank_means
+from mlcdr.results.scores import are_same, rank_means
 from mlcdr.tables import layouts, text_format
-from mlcdr.tables.arrangement import Arrangement, Place, Slot
+from mlcdr.tables.arrangement import Arrangement, arrange
+from mlcdr.tables.notes import BOLD, Shown, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
 from mlcdr.whole_files import check_within
 
-_BOLD = {
-    "one_standard_error": f"{text_format.BOLD} of its data set",
-    "best": "Bold: the best of its data set",
-}
+Marks = Mapping[tuple[str, str, tuple[str, ...], str], tuple[str, str]]
+"""Data set, method, values of the swept paths (`""` where the method lacks one), metric → the class of its cell in HTML
+and a remark on it (`Text.mark`, `Text.about`)."""
+
+_BEST = {"one_standard_error": BOLD, "best": "Bold: the best"}
+_SPREAD_COLUMNS = {"standard_error": ["se"], "std": ["std"], "none": []}
 
 
 @dataclass(frozen=True, repr=False)
 class Table(ShownSheet):
-    """A rendered table; its records are the cells."""
+    """A table with its plain data; its records are the cells."""
 
     sheet: Sheet
     columns: tuple[str, ...]
@@ -43,11 +49,7 @@ def list_entries(results: Results) -> tuple[LayoutSpec, ...]:
     return results.experiment.tables or (LayoutSpec(layout="generic"),)
 
 
-Marks = Mapping[Key, tuple[str, str]]
-"""A cell of the results → its class in HTML, and a remark on it (`Text.mark`, `Text.about`)."""
-
-
-def render(results: Results, entry: LayoutSpec, marks: Marks | None = None) -> Table:
+def make_table(results: Results, entry: LayoutSpec, marks: Marks | None = None) -> Table:
     """The table that an entry of `tables:` describes.
 
     Parameters
@@ -62,7 +64,14 @@ def render(results: Results, entry: LayoutSpec, marks: Marks | None = None) -> T
     ResultsError
         When the layout cannot be read, or does not fit the results.
     """
-    return _write(Arrangement(results, layouts.load_table(entry), entry.layout), marks or {})
+    plan = arrange(results, layouts.load_table(entry), entry.layout)
+    header = [*(text(_head_label(plan, name)) for name in plan.stub), *_head_columns(plan)]
+    rows, starts = _write_rows(plan, marks or {})
+    sheet = Sheet(_caption(plan), tuple(header), tuple(rows), len(plan.stub), tuple(starts), tuple(_notes(plan)))
+    columns, records = _list_records(plan)
+    parts = [results.name, layouts.stem(entry.layout), plan.layout.metric]
+    stem = layouts.file_name("-".join(part for part in parts if part))
+    return Table(sheet, columns, records, "tab:" + stem.replace("_", "-"))
 
 
 def write_all(results: Results) -> list[Path]:
@@ -71,40 +80,42 @@ def write_all(results: Results) -> list[Path]:
     Raises
     ------
     ResultsError
-        As `render`; or when a file cannot be written.
+        As `make_table`; or when a file cannot be written.
     """
     asked = list_entries(results)
     written = []
     for entry, stem in zip(asked, layouts.stems(asked), strict=True):
-        written += render(results, entry).write(check_within(results.folder, results.folder / "tables" / stem))
+        path = check_within(results.folder, results.folder / "tables" / stem)
+        written += make_table(results, entry).write(path)
     return written
 
 
-def _write(plan: Arrangement, marks: Marks) -> Table:
-    """Write an arrangement as a table."""
-    layout, outer = plan.layout, plan.layout.rows[0]
+# -------------------------------------------------------------------- rows
+
+
+def _write_rows(plan: Arrangement, marks: Marks) -> tuple[list[tuple[Text, ...]], list[int]]:
+    """The rows, and the numbers of those that begin a new group."""
     digits = _choose_digits(plan)
-    places = [place for place, _ in plan.rows]
-    labels = [_label_row(plan, place, above) for place, above in zip(places, [None, *places], strict=False)]
-    groups = [0, *(k for k in range(1, len(places)) if places[k][outer] != places[k - 1][outer])]
-    if len(layout.rows) == 1:
-        groups = [0]
+    labels = _label_rows(plan)
     shown: list[tuple[Text, ...]] = []
     starts = []
-    for first, end in zip(groups, [*groups[1:], len(places)], strict=True):
+    for group in _group_rows(plan):
         starts.append(len(shown))
-        rows = [slots for _, slots in plan.rows[first:end]]
-        shown += [
-            (*label, *(_show(plan, slot, digits, marks) for slot in slots))
-            for label, slots in zip(labels[first:end], rows, strict=True)
-        ]
-        if layout.average_rank:
-            shown.append(_average_ranks(plan, rows))
-    header = (*(text(_head(plan, name)) for name in plan.stub), *_head_columns(plan))
-    sheet = Sheet(_caption(plan), header, tuple(shown), len(plan.stub), tuple(starts[1:]), _list_notes(plan))
-    parts = (plan.results.name, layouts.stem(plan.name), *filter(None, [layout.metric]))
-    label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
-    return Table(sheet, *_records(plan), label)
+        cells = plan.cells[plan.cells["row"].isin(group)]
+        for row, places in cells.groupby("row"):
+            texts = [_show_cell(plan, place, digits, marks) for place in places.to_dict("records")]
+            shown.append((*labels[row], *texts))
+        if plan.layout.average_rank:
+            shown.append(_show_average_ranks(plan, cells))
+    return shown, starts[1:]
+
+
+def _group_rows(plan: Arrangement) -> list[list[int]]:
+    """The numbers of the rows, in groups of one value of the outermost label; one group where no other is."""
+    if len(plan.layout.rows) == 1:
+        return [list(plan.rows.index)]
+    outer = plan.rows[plan.layout.rows[0]]
+    return [list(rows) for rows in plan.rows.groupby(outer, sort=False).groups.values()]
 
 
 def _choose_digits(plan: Arrangement) -> dict[str, int]:
@@ -113,42 +124,42 @@ def _choose_digits(plan: Arrangement) -> dict[str, int]:
         return dict.fromkeys(plan.facts, plan.layout.digits)
     digits = dict.fromkeys(plan.facts, 4)
     for metric, facts in plan.facts.items():
-        means = [slot.cell.mean for slot in plan.slots if slot.cell and slot.place["metric"] == metric]
-        shortest = min((mean for mean in means if mean > 0), default=0)
-        if facts.is_time and shortest:
-            digits[metric] = min(max(1, 1 - math.floor(math.log10(shortest))), 6)
+        means = plan.cells.loc[plan.cells["metric"] == metric, "mean"]
+        shortest = means[means > 0].min()
+        if facts.is_time and not math.isnan(shortest):
+            two_digits = 1 - math.floor(math.log10(shortest))
+            digits[metric] = min(max(1, two_digits), 6)
     return digits
 
 
-def _average_ranks(plan: Arrangement, rows: list[list[Slot]]) -> tuple[Text, ...]:
-    """The row below a group: each method's average rank over the rows in which all of them have a number."""
-    labels = [text("average rank" if name == plan.stub[-1] else "") for name in plan.stub]
-    blocks = []
-    for slots in rows:
-        better = plan.facts[slots[0].place["metric"]].higher_is_better
-        cells = {slot.place["method"]: slot.cell for slot in slots if slot.cell}
-        if better is not None and len(plan.results.comparable(cells.values())) == len(slots) > 1:
-            blocks.append(rank_means({method: cell.mean for method, cell in cells.items()}, better))
-    if not blocks:
-        return (*labels, *(NOTHING for _ in plan.columns))
-    averages = [sum(block[method] for block in blocks) / len(blocks) for method in plan.columns]
-    wanted = plan.layout.bold != "none"
-    return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and are_same(a, min(averages))) for a in averages))
-
-
-def _label_row(plan: Arrangement, place: Place, above: Place | None) -> list[Text]:
-    """The row's labels; an outer label stands only in the first row of its group."""
-    labels: list[Text] = []
-    new = above is None
-    for name in plan.stub:
-        new = new or name == plan.stub[-1] or place[name] != (above or {})[name]
-        path = next((path for path in plan.layout.row_labels if name == "method" and place[path]), None)
-        if path is not None:
-            pattern = plan.layout.row_labels[path]
-            labels.append(_fill(plan, f"row_labels.{path}", pattern, method=place[name], value=place[path]))
-        else:
-            labels.append(text(_name_value(plan, name, place[name]) if new else ""))
+def _label_rows(plan: Arrangement) -> list[list[Text]]:
+    """The labels of each row; an outer label stands only in the first row of its group."""
+    labels = []
+    above: dict[str, str] = {}
+    for row in plan.rows.to_dict("records"):
+        new = False
+        shown = []
+        for name in plan.stub:
+            new = new or name == plan.stub[-1] or row[name] != above.get(name)
+            shown.append(_label(plan, name, row) if new or _row_label(plan, name, row) else text(""))
+        labels.append(shown)
+        above = row
     return labels
+
+
+def _label(plan: Arrangement, name: str, row: Mapping[str, str]) -> Text:
+    path = _row_label(plan, name, row)
+    if path is None:
+        return text(_name_value(plan, name, row[name]))
+    pattern = plan.layout.row_labels[path]
+    return _fill(plan, f"row_labels.{path}", pattern, method=row[name], value=row[path])
+
+
+def _row_label(plan: Arrangement, name: str, row: Mapping[str, str]) -> str | None:
+    """The swept path whose value stands in the method's label, if there is one."""
+    if name != "method":
+        return None
+    return next((path for path in plan.layout.row_labels if row[path]), None)
 
 
 def _name_value(plan: Arrangement, name: str, value: str) -> str:
@@ -159,38 +170,80 @@ def _name_value(plan: Arrangement, name: str, value: str) -> str:
     return value or DASH
 
 
-def _show(plan: Arrangement, slot: Slot, digits: Mapping[str, int], marks: Marks) -> Text:
-    place, cell = slot.place, slot.cell
-    if slot.blank:
+def _show_cell(plan: Arrangement, cell: Mapping[str, Any], digits: Mapping[str, int], marks: Marks) -> Text:
+    if cell["blank"]:
         return Text("", "")
-    if cell is None:
+    if not cell["n"]:
         return NOTHING
-    pattern = plan.layout.settings.get(place["method"])
-    raised = _show_setting(plan, pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
-    spread = cell.spread(plan.layout.spread)
-    shown = text_format.format_mean(cell.mean, spread, digits[place["metric"]], slot.bold, raised)
-    point = tuple(place[path] for path in plan.results.swept)
-    mark, about = marks.get(plan.results.key(place["dataset"], place["method"], point, place["metric"]), ("", ""))
+    spreads = _SPREAD_COLUMNS[plan.layout.spread]
+    spread = cell[spreads[0]] if spreads else None
+    setting = _show_setting(plan, cell)
+    shown = text_format.format_mean(cell["mean"], spread, digits[cell["metric"]], cell["bold"], setting)
+    key = (cell["dataset"], cell["method"], tuple(_own_point(plan, cell).values()), cell["metric"])
+    mark, about = marks.get(key, ("", ""))
     return replace(shown, mark=mark, about=about)
 
 
-def _show_setting(plan: Arrangement, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:
-    """A layout's `settings` text with the values that were taken of the grid."""
+def _own_point(plan: Arrangement, cell: Mapping[str, Any]) -> dict[str, str]:
+    """Swept path → value; `""` where the method has no such parameter."""
+    method = cell["method"]
+    return {path: "" if plan.results.lacks(method, path) else cell[path] for path in plan.results.swept}
 
-    def value(match: re.Match[str]) -> str:
+
+def _taken(plan: Arrangement, cell: Mapping[str, Any]) -> dict[str, str]:
+    """What was taken of the method's grid, if only its best is shown."""
+    if plan.layout.relative_to is not None or not cell["n"]:
+        return {}
+    return {path: cell[path] for path in plan.results.grids.get(cell["method"], ())}
+
+
+def _show_setting(plan: Arrangement, cell: Mapping[str, Any]) -> str:
+    """A layout's `settings` text with the values that were taken of the grid."""
+    pattern = plan.layout.settings.get(cell["method"])
+    taken = _taken(plan, cell)
+    if not pattern or not taken:
+        return ""
+
+    def write_value(match: re.Match[str]) -> str:
         path, of = match.groups()
         if path not in taken:
             raise ResultsError(f"layout {plan.name}: settings: {path} is not tuned (tuned: {', '.join(taken)})")
-        written = taken[path]
-        if of and written.endswith("%"):
-            d, k = (plan.results.facts(dataset)[key] for key in ("n_features", "n_labels"))
-            return str(round(float(written[:-1]) * min(d, k) / d))
-        return written.removesuffix("%")
+        value = taken[path].removesuffix("%")
+        if not of or value == taken[path]:
+            return value
+        facts = plan.results.facts(cell["dataset"])
+        smaller = min(facts["n_features"], facts["n_labels"])
+        return str(round(float(value) * smaller / facts["n_features"]))
 
-    return re.sub(r"\{([\w.]+)(:features)?\}", value, pattern)
+    return re.sub(r"\{([\w.]+)(:features)?\}", write_value, pattern)
 
 
-def _head(plan: Arrangement, name: str) -> str:
+def _show_average_ranks(plan: Arrangement, cells: pd.DataFrame) -> tuple[Text, ...]:
+    """The row below a group: each method's average rank over the rows in which all of them have a number."""
+    ranks = [_rank_row(plan, row) for _, row in cells.groupby("row")]
+    whole = [row for row in ranks if row]
+    labels = [text("average rank" if name == plan.stub[-1] else "") for name in plan.stub]
+    if not whole:
+        return (*labels, *[NOTHING] * len(plan.columns))
+    averages = [sum(row[method] for row in whole) / len(whole) for method in plan.columns]
+    bold = [plan.layout.bold != "none" and are_same(average, min(averages)) for average in averages]
+    shown = [Text(f"{a:.2f}", f"${a:.2f}$", best) for a, best in zip(averages, bold, strict=True)]
+    return (*labels, *shown)
+
+
+def _rank_row(plan: Arrangement, row: pd.DataFrame) -> dict[str, float]:
+    """Method → rank; none where a method has no number to be compared."""
+    better = plan.facts[row["metric"].iloc[0]].higher_is_better
+    comparable = (row["n"] > 0) & plan.results.are_comparable(row, ["row"])
+    if better is None or len(row) < 2 or not comparable.all():
+        return {}
+    return rank_means(dict(zip(row["method"], row["mean"], strict=True)), better)
+
+
+# -------------------------------------------------------------------- heads, caption, notes
+
+
+def _head_label(plan: Arrangement, name: str) -> str:
     """What stands above a column of labels."""
     return plan.layout.headers.model_dump().get(name) or text_format.shorten_path(name, plan.results.swept)
 
@@ -198,7 +251,8 @@ def _head(plan: Arrangement, name: str) -> str:
 def _head_columns(plan: Arrangement) -> list[Text]:
     if not plan.column_paths:
         return [text(_name_value(plan, plan.across, value)) for value in plan.columns]
-    headers, path = plan.layout.headers, text_format.shorten_path(plan.across, plan.results.swept)
+    headers = plan.layout.headers
+    path = text_format.shorten_path(plan.across, plan.results.swept)
     first, *others = plan.columns
     pattern = headers.first
     if first.endswith("%") and headers.percent_of:
@@ -227,59 +281,49 @@ def _fill(plan: Arrangement, key: str, pattern: str, **values: str) -> Text:
         raise ResultsError(f"layout {plan.name}: {key}: {what} (known: {known})") from error
 
 
-def _list_notes(plan: Arrangement) -> tuple[str, ...]:
-    layout, results, methods = plan.layout, plan.results, plan.domain["method"]
-    cells = [slot.cell for slot in plan.slots if not slot.blank]
-    present = [cell for cell in cells if cell]
-    notes = list(layout.notes)
-    if present:
-        spread = text_format.SPREADS.get(layout.spread)
-        what = f"Mean ± {spread}" if spread else "Mean"
-        if layout.relative_to is not None:
-            what = f"Mean, divided by that of {layout.relative_to} on the same data set,"
-        notes.append(f"{what} {text_format.describe_splits(c.n for c in present)}.")
-        there = [(slot.place, slot.cell) for slot in plan.slots if slot.cell]
-        counts = ((at["dataset"], at["metric"], at["method"], cell.n) for at, cell in there)
-        notes += text_format.note_incomplete(results, counts)
-    notes += text_format.note_tuning(results, methods)
-    if any(slot.bold for slot in plan.slots):
-        column = "" if plan.across in ("dataset", "method") else " and column"
-        if plan.across == "method" and "metric" in layout.rows:
-            column = " and metric"
-        notes.append(f"{_BOLD[layout.bold]}{column}.")
-    if layout.average_rank:
-        notes.append("Average rank: over the rows above it in which every method has a number.")
-    notes += list_notes(plan.facts.values())
-    unknown = [fact.title for fact in plan.facts.values() if fact.higher_is_better is None]
-    if unknown and layout.bold != "none":
-        notes.append(f"{join_words(unknown)}: which way is better is not known, so nothing is bold.")
-    if repeated := [method for method in methods if plan.lacks_columns(method)]:
-        has = "have" if len(repeated) > 1 else "has"
-        paths = join_words(list(plan.column_paths), "or")
-        where = {
-            "repeat": "the same number stands in every column",
-            "last": "the number stands in the last column only",
-        }
-        notes.append(f"{join_words(repeated)} {has} no {paths}: {where[layout.lacking]}.")
-    if None in cells:
-        notes += text_format.note_missing(results, plan.facts.values())
-    if layout.spread != "none" and any(cell.n == 1 for cell in present):
-        notes.append(f"± {DASH}: a single split has no {text_format.SPREADS[layout.spread]}.")
-    return tuple(notes)
+def _notes(plan: Arrangement) -> list[str]:
+    layout = plan.layout
+    shown = Shown(
+        results=plan.results,
+        cells=plan.cells[~plan.cells["blank"]],
+        bold=_say_best(plan),
+        spread=layout.spread,
+        relative_to=layout.relative_to,
+        average_rank=layout.average_rank,
+        along=[plan.column_paths] if plan.column_paths else [],
+        lacking=layout.lacking,
+    )
+    return [*layout.notes, *list_notes(shown)]
 
 
-def _records(plan: Arrangement) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _say_best(plan: Arrangement) -> str:
+    if plan.layout.bold == "none":
+        return ""
+    rivals = "of its data set"
+    if plan.across == "method" and "metric" in plan.layout.rows:
+        rivals += " and metric"
+    elif plan.across not in ("dataset", "method"):
+        rivals += " and column"
+    return f"{_BEST[plan.layout.bold]} {rivals}"
+
+
+# -------------------------------------------------------------------- plain data
+
+
+def _list_records(plan: Arrangement) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """The plain data: the header, and a record for each cell of the results, once even where the table repeats it."""
     results = plan.results
-    keys = ["dataset", "method", *results.swept, *(["metric"] if len(plan.domain["metric"]) > 1 else [])]
-    spread = {"standard_error": ("se",), "std": ("std",), "none": ()}[plan.layout.spread]
+    keys = ["dataset", "method", *results.swept]
+    if len(plan.domain["metric"]) > 1:
+        keys.append("metric")
+    numbers = ["mean", *_SPREAD_COLUMNS[plan.layout.spread]]
+    header = [*keys, *numbers, *(["setting"] if results.grids else [])]
     records: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for slot in plan.slots:
-        place, cell = slot.place, slot.cell
-        key = tuple("" if results.lacks(place["method"], name) else place[name] for name in keys)
-        values = [text_format.number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
+    for cell in plan.cells.to_dict("records"):
+        place = {**cell, **_own_point(plan, cell)}
+        key = tuple(place[name] for name in keys)
+        values = [text_format.number(cell[name]) for name in numbers]
         if results.grids:
-            values.append(";".join(f"{path}={value}" for path, value in cell.setting) if cell else "")
+            values.append(";".join(f"{path}={value}" for path, value in _taken(plan, cell).items()))
         records[key] = (*key, *values)
-    last = ("setting",) if results.grids else ()
-    return (*keys, "mean", *spread, *last), tuple(records.values())
+    return tuple(header), tuple(records.values())

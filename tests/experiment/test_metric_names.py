@@ -100,7 +100,7 @@ def test_a_metric_of_ones_own_is_measured_tuned_by_tabled_and_compared(arff: Pat
     found = open_results(report.folder)
     assert found.metric_facts("predicted").higher_is_better is True, "known without the function"
     assert compare(found, "predicted").average_ranks
-    assert "small: predicted" in tables.render(found, found.experiment.tables[0]).sheet.terminal(200)
+    assert "small: predicted" in tables.make_table(found, found.experiment.tables[0]).sheet.terminal(200)
     # all of α = 10⁶ is the mean, by which least is predicted
     assert {value for counts in found.choices.counts.values() for value in counts} == {"0.001"}
 
@@ -130,7 +130,7 @@ def test_a_metric_that_a_method_cannot_have_is_a_dash_with_a_note(arff: Path, tm
         tables=[{"layout": "generic", "metric": "brier_score"}],
     )
     report = run(experiment_from(config), tmp_path / "out")
-    table = tables.render(
+    table = tables.make_table(
         open_results(report.folder), LayoutSpec(layout="generic", metric="brier_score")
     ).sheet.terminal(200)
     (row,) = [line for line in table.splitlines() if "PLST" in line]

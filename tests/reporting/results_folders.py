@@ -83,7 +83,7 @@ def entry_of(written):
 
 
 def render_table(results, written):
-    return tables.render(results, entry_of(written))
+    return tables.make_table(results, entry_of(written))
 
 
 def render_figure(results, written, *subject):

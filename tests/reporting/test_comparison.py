@@ -125,7 +125,7 @@ def test_an_unknown_metric_is_shown_but_not_ranked(tmp_path):
     values = {("d", m, "mine"): (v, 0.1, 10) for m, v in (("A", 0.1), ("B", 0.2))}
     got = comparison.compare(load(tmp_path, values), "mine")
     assert got.average_ranks == {}
-    assert "mine: which way it is better is not known, so nothing is bold or ranked." in got.sheet.notes
+    assert "mine: which way is better is not known, so nothing is bold." in got.sheet.notes
 
 
 def test_a_method_without_the_parameter_is_ranked_everywhere(tmp_path):
@@ -134,7 +134,7 @@ def test_a_method_without_the_parameter_is_ranked_everywhere(tmp_path):
     got = comparison.compare(load(tmp_path, values, [PATH]), METRIC)
     assert got.average_ranks == {"A": 1.5, "BR": 1.5}
     assert shown(got)[1][2:4] == ["0.2000 ± 0.0100"] * 2
-    assert "BR has no label_space.n_components: the same number stands at every value." in got.sheet.notes
+    assert "BR has no label_space.n_components: the same number stands in every column." in got.sheet.notes
 
 
 def test_points_are_named_with_their_parameter_and_nothing_in_common_is_one_line(tmp_path):

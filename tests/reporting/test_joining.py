@@ -88,7 +88,7 @@ def test_a_folder_without_the_sweep_stands_at_every_point(tmp_path):
     got = comparison.compare(joined, LOSS)
     assert len(got.ranked) == 10
     assert set(got.average_ranks) == {"PLST", "CPLST", "BR"}
-    assert "BR has no label_space.n_components: the same number stands at every value." in got.sheet.notes
+    assert "BR has no label_space.n_components: the same number stands in every column." in got.sheet.notes
     assert any("these p-values are too small" in note for note in got.sheet.notes)
 
 

@@ -1,0 +1,195 @@
+"""The notes below tables of numbers: one list of rules, for tables, comparisons and the report.
+
+A table describes what it shows as `Shown`; `list_notes` gives all notes that are true of it. To say something new below
+every table, write a rule (a function that yields sentences, or none), and put it into `RULES`, in the order in which
+the notes stand. What is true of one kind of table alone (ranks, tests) is added by that table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from mlcdr.errors import join_words
+from mlcdr.experiment.splits import KFold, Shuffle, number_of_splits
+from mlcdr.results import metric_facts
+from mlcdr.results.best import tuned_paths
+from mlcdr.results.failures import join_some
+from mlcdr.results.metric_facts import MetricFacts
+from mlcdr.results.results import Results
+from mlcdr.tables.layouts import Spread
+from mlcdr.tables.sheet import DASH
+from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_path
+
+BOLD = "Bold: within one standard error of the best"
+_NAMED = 5  # cells that a note names
+_SEEN = {
+    "test": "of each grid the best on the test rows for each metric, so these numbers are too good",
+    "dataset": "parameters chosen once for a data set, on all its rows, also the test rows",
+}
+"""`scope` of `tune` → how it saw test rows."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a table of numbers shows.
+
+    Attributes
+    ----------
+    results : Results
+    cells : frame
+        One row for each place: at least dataset, method, metric, mean, n (0 where there is no number), and `bold`.
+    bold : str
+        What bold numbers are, as a sentence without its full stop; empty in a table that sets none.
+    spread : str
+        What stands behind ±: `standard_error`, `std` or `none`.
+    relative_to : str or None
+        The method by whose means all are divided.
+    average_rank : bool
+        Whether rows with average ranks stand below groups of rows.
+    along : sequence of tuples of paths
+        The swept parameters along the columns; those of one tuple mean one thing.
+    lacking : str
+        Where the number of a method without these parameters stands: `repeat` (everywhere), or `last`.
+    """
+
+    results: Results
+    cells: pd.DataFrame
+    bold: str = ""
+    spread: Spread = "standard_error"
+    relative_to: str | None = None
+    average_rank: bool = False
+    along: Sequence[tuple[str, ...]] = ()
+    lacking: str = "repeat"
+
+    @cached_property
+    def numbers(self) -> pd.DataFrame:
+        """The cells that have a number."""
+        return self.cells[self.cells["n"] > 0]
+
+    @cached_property
+    def facts(self) -> list[MetricFacts]:
+        """The facts of each metric."""
+        return [self.results.metric_facts(metric) for metric in self.cells["metric"].unique()]
+
+
+Rule = Callable[[Shown], Iterator[str]]
+
+
+def list_notes(shown: Shown) -> list[str]:
+    """All notes that are true of a table."""
+    return [note for rule in RULES for note in rule(shown)]
+
+
+def _say_what_a_number_is(shown: Shown) -> Iterator[str]:
+    if shown.numbers.empty:
+        return
+    spread = SPREADS.get(shown.spread)
+    what = f"Mean ± {spread}" if spread else "Mean"
+    if shown.relative_to is not None:
+        what = f"Mean, divided by that of {shown.relative_to} on the same data set,"
+    yield f"{what} {describe_splits(shown.numbers['n'])}."
+
+
+def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
+    splits = shown.results.experiment.splits
+    if shown.results.joined or not isinstance(splits, Shuffle | KFold):
+        return
+    planned = number_of_splits(splits)
+    most = shown.results.summary.groupby("dataset", sort=False, observed=True)["n"].max()
+    short = [f"{dataset} ({n} of {planned})" for dataset, n in most.items() if n < planned]
+    if short:
+        yield f"Not all splits have results: {join_words(short)}."
+
+
+def _name_means_over_fewer_splits(shown: Shown) -> Iterator[str]:
+    if shown.results.joined:
+        return
+    of_one_plan = ["dataset", "metric"]
+    cells = shown.numbers.assign(most=shown.numbers.groupby(of_one_plan, observed=True)["n"].transform("max"))
+    fewer = cells.loc[cells["n"] < cells["most"], ["dataset", "method", "n", "most"]]
+    named = [f"{method} on {dataset} ({n} of {most})" for dataset, method, n, most in fewer.to_numpy()]
+    if named:
+        yield f"Over fewer splits than others, so neither bold nor ranked: {join_some(named, _NAMED)}."
+
+
+def _warn_of_tuning_on_test_rows(shown: Shown) -> Iterator[str]:
+    yield from note_tuning(shown.results, shown.cells["method"].unique())
+
+
+def note_tuning(results: Results, methods: Iterable[str]) -> Iterator[str]:
+    """Notes on methods whose parameters were chosen with the test rows seen."""
+    shown = list(methods)
+    for scope, why in _SEEN.items():
+        tuned = tuned_paths(results.experiment, scope)
+        affected = [method for method in shown if method in tuned]
+        if affected:
+            yield f"{join_words(affected)}: {why}. `tune: {{scope: split}}` chooses inside the training rows."
+
+
+def _say_what_is_bold(shown: Shown) -> Iterator[str]:
+    if shown.bold and shown.cells["bold"].any():
+        yield f"{shown.bold}."
+
+
+def _explain_average_ranks(shown: Shown) -> Iterator[str]:
+    if shown.average_rank:
+        yield "Average rank: over the rows above it in which every method has a number."
+
+
+def _explain_metrics(shown: Shown) -> Iterator[str]:
+    yield from metric_facts.list_notes(shown.facts)
+
+
+def _name_metrics_of_unknown_direction(shown: Shown) -> Iterator[str]:
+    unknown = [fact.title for fact in shown.facts if fact.higher_is_better is None]
+    if unknown and shown.bold:
+        yield f"{join_words(unknown)}: which way is better is not known, so nothing is bold."
+
+
+def _name_methods_without_the_parameter(shown: Shown) -> Iterator[str]:
+    where = {
+        "repeat": "the same number stands in every column",
+        "last": "the number stands in the last column only",
+    }
+    for paths in shown.along:
+        methods = shown.cells["method"].unique()
+        lacking = [method for method in methods if all(shown.results.lacks(method, path) for path in paths)]
+        if lacking:
+            has = "have" if len(lacking) > 1 else "has"
+            yield f"{join_words(lacking)} {has} no {join_words(paths, 'or')}: {where[shown.lacking]}."
+
+
+def _explain_dashes(shown: Shown) -> Iterator[str]:
+    if len(shown.numbers) == len(shown.cells):
+        return
+    yield f"{DASH}: {metric_facts.explain_missing(shown.facts)}."
+    by_path: dict[str, list[str]] = {}
+    for path, value in shown.results.without_result:
+        by_path.setdefault(path, []).append(value)
+    for path, values in by_path.items():
+        yield f"No method has a result at {shorten_path(path, shown.results.swept)} = {', '.join(values)}."
+
+
+def _explain_missing_spreads(shown: Shown) -> Iterator[str]:
+    if shown.spread != "none" and (shown.numbers["n"] == 1).any():
+        yield f"± {DASH}: a single split has no {SPREADS[shown.spread]}."
+
+
+RULES: tuple[Rule, ...] = (
+    _say_what_a_number_is,
+    _name_unfinished_data_sets,
+    _name_means_over_fewer_splits,
+    _warn_of_tuning_on_test_rows,
+    _say_what_is_bold,
+    _explain_average_ranks,
+    _explain_metrics,
+    _name_metrics_of_unknown_direction,
+    _name_methods_without_the_parameter,
+    _explain_dashes,
+    _explain_missing_spreads,
+)
+"""What may stand below a table of numbers, in this order."""
