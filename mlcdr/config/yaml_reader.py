@@ -1,6 +1,6 @@
 """Strict YAML that keeps the line of every key and value, in which experiment files are read and written.
 
-PyYAML's scanner and parser do the syntax; what a file *means* is decided here, more strictly than PyYAML does:
+PyYAML does the syntax; what a file *means* is decided here, more strictly than PyYAML does:
 
 - Scalars follow the YAML 1.2 core schema: `1e-3` is a number; `no`, `yes`, `on`, `off`, `1_000`, `1:30` and dates are
   text. A decimal number that begins with a zero (`010`) is an error, for YAML 1.1 reads 8 and YAML 1.2 reads 10.
@@ -12,10 +12,11 @@ The result, a `Document`, keeps the place (source, line, column) of every key pa
 still say `file:line`.
 """
 
+import copy
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,13 +41,10 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
-_CORE_TAGS = {f"tag:yaml.org,2002:{name}": name for name in ("str", "int", "float", "bool", "null", "map", "seq")}
-# What PyYAML refuses to read, found here first because PyYAML's message has no line.
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LEADING_ZERO = re.compile(r"([-+]?)0+([0-9].*)")
 
-# PyYAML's words → ours; the first one that is found in the parser's message is used. `{context}` is the line on which
-# the item being parsed began; if the mistake is on that line, the explanation is in _AT_ITS_BEGINNING, too.
+# PyYAML's words → ours; the first one that is found in its message is used. `{context}` is the line on which the item
+# being parsed began; if the mistake is on that line, the explanation is in _AT_ITS_BEGINNING, too.
 _EXPLANATIONS = [
     (r"character '\\t' that cannot start", "a tab cannot indent; use spaces"),
     (r"mapping values are not allowed", "`: ` cannot stand here; a wrong indentation, or text that needs quotes"),
@@ -66,6 +64,7 @@ _EXPLANATIONS = [
     (r"character '`' that cannot start", "text cannot begin with a backquote; put it in quotes"),
     (r"unknown escape character", "unknown escape in double quotes; write \\\\ for a backslash, or use single quotes"),
     (r"expected alphabetic or numeric character", "`&` and `*` begin the name of an anchor; put text in quotes"),
+    (r"but found another document", "a second document begins here; only one is allowed in a file"),
 ]
 _AT_ITS_BEGINNING = {r"could not find expected ':'", r"unexpected (end of stream|document separator)"}
 
@@ -103,6 +102,12 @@ class Document:
         return self.places[path]
 
 
+def dotted(path: KeyPath) -> str:
+    """The key path as text: `methods.CPLST.learner`."""
+    steps = map(str, path)
+    return ".".join(step if step.isprintable() else repr(step) for step in steps)
+
+
 def read_yaml(path: str | Path) -> Document:
     """Read a YAML file strictly.
 
@@ -127,9 +132,8 @@ def read_yaml(path: str | Path) -> Document:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ConfigError(
-            [f"{path}:{line}: not UTF-8 text (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"]
-        ) from None
+        byte = error.object[error.start]
+        raise ConfigError([f"{path}:{line}: not UTF-8 text (byte 0x{byte:02x}); save the file as UTF-8"]) from None
     return read_yaml_text(text, str(path))
 
 
@@ -149,12 +153,214 @@ def read_yaml_text(text: str, source: str, numbered: bool = True) -> Document:
     ConfigError
         As `read_yaml`.
     """
-    bad = _UNPRINTABLE.search(text)
-    if bad:
-        line = text.count("\n", 0, bad.start()) + 1
-        place = Place(source, line if numbered else 0)
-        raise ConfigError([f"{place}: the character U+{ord(bad.group()):04X} is not allowed"])
-    return _Composer(text, source, numbered).document()
+
+    def place(line: int, column: int) -> Place:
+        return Place(source, line + 1, column + 1) if numbered else Place(source)
+
+    reading = _Reading(numbered)
+    data = None
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        if root is None:
+            raise ConfigError([f"{source}: the file is empty"])
+        data = reading.value(root, ())
+        reading.marks[()] = root.start_mark
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position)
+        raise ConfigError([f"{place(line, 0)}: {_describe_character(error.character)}"]) from None
+    except _RefusedError as error:
+        reading.add(error.mark, error.text)
+    except yaml.MarkedYAMLError as error:
+        reading.add(*_explain(error, numbered))
+    except (ValueError, OverflowError):
+        # PyYAML converts escapes and version numbers without a look at their size.
+        reading.add(loader.get_mark(), "not valid YAML: a value that cannot be read (an escape of no character?)")
+    if reading.problems:
+        found = sorted(reading.problems.items())
+        raise ConfigError([f"{place(*position)}: {problem}" for position, problem in found])
+    return Document(data, {path: place(mark.line, mark.column) for path, mark in reading.marks.items()})
+
+
+def _describe_character(code: int) -> str:
+    return f"the character U+{code:04X} is not allowed"
+
+
+def _explain(error: yaml.MarkedYAMLError, numbered: bool) -> tuple[Any, str]:
+    """Where PyYAML found a mistake, and what it is, in our words."""
+    problem = error.problem or error.context or ""
+    mark: Any = error.problem_mark or error.context_mark
+    begin: Any = error.context_mark or mark
+    for pattern, explanation in _EXPLANATIONS:
+        if re.search(pattern, problem, flags=re.DOTALL):
+            line = begin.line + 1 if numbered else 1
+            return begin if pattern in _AT_ITS_BEGINNING else mark, explanation.format(context=line)
+    message = " ".join(f"{problem} ({error.context})".split()) if error.context else problem
+    return mark, f"not valid YAML: {message}"
+
+
+class _RefusedError(Exception):
+    """The reading cannot go on: what PyYAML takes, and we do not, begins at `mark`."""
+
+    def __init__(self, text: str, mark: Any):
+        super().__init__(text)
+        self.text, self.mark = text, mark
+
+
+_UNQUOTED = "unquoted"
+"""The tag of a scalar without quotes and tag, whose value `resolve_scalar` decides."""
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's composer of nodes, with bounds on their depth and on what aliases repeat."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.depth = 0
+        self.size = 0  # of all that was read, in characters and values
+        self.sizes: dict[str, int] = {}  # of what each anchor names, set when that ends
+        self.repeated = 0  # the size of what aliases stand for
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """The tag of a node that has none."""
+        if kind is yaml.ScalarNode and implicit[0]:
+            return _UNQUOTED
+        return super().resolve(kind, value, implicit)
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """The node that begins with the next event."""
+        event: Any = self.peek_event()
+        anchor, mark = event.anchor, event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            self.repeat(anchor, mark)
+            node: Any = copy.copy(super().compose_node(parent, index))
+            node.start_mark = mark
+            return node
+        if anchor in self.anchors:
+            text = f"there is an anchor &{anchor} above; give this one another name (or quote the text)"
+            raise _RefusedError(text, mark)
+        if self.depth > MAX_DEPTH:
+            raise _RefusedError(_TOO_DEEP, mark)
+        before = self.size
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        self.size += 1
+        if isinstance(node, yaml.ScalarNode):
+            self.size += len(node.value)
+        if anchor:
+            self.sizes[anchor] = self.size - before
+        return node
+
+    def repeat(self, anchor: str, mark: Any) -> None:
+        """Count what an alias stands for."""
+        if anchor not in self.sizes:
+            text = f"the alias *{anchor} repeats nothing: no &{anchor} ends above it (put text in quotes)"
+            raise _RefusedError(text, mark)
+        self.size += self.sizes[anchor]
+        self.repeated += self.sizes[anchor]
+        if self.repeated > MAX_BYTES:
+            most = f"aliases may add up to {MAX_BYTES // 1024} KiB"
+            raise _RefusedError(f"the alias *{anchor} makes the file too large: {most}", mark)
+
+
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+_TAGS = {dict: "map", list: "seq", str: "str", int: "int", float: "float", bool: "bool", type(None): "null"}
+
+
+class _Reading:
+    """Makes plain data of nodes, and collects every problem that does not stop the reading."""
+
+    def __init__(self, numbered: bool):
+        self.numbered = numbered
+        self.problems: dict[tuple[int, int], str] = {}
+        self.marks: dict[KeyPath, Any] = {}
+
+    def add(self, mark: Any, problem: str) -> None:
+        """Record a problem; what an alias repeats has it once."""
+        self.problems.setdefault((mark.line, mark.column), problem)
+
+    def value(self, node: Any, path: KeyPath) -> Any:
+        """The plain data of a node."""
+        if len(path) > MAX_DEPTH:  # by aliases
+            raise _RefusedError(_TOO_DEEP, self.marks[path[:1]])
+        value: Any
+        if isinstance(node, yaml.MappingNode):
+            value = self.mapping(node, path)
+        elif isinstance(node, yaml.SequenceNode):
+            value = [self.item(each, (*path, i)) for i, each in enumerate(node.value)]
+        else:
+            value = self.scalar(node)
+        self.check_tag(node, value)
+        return value
+
+    def check_tag(self, node: Any, value: Any) -> None:
+        """Refuse a tag that means another type than the value has."""
+        if node.tag not in (_UNQUOTED, f"tag:yaml.org,2002:{_TAGS[type(value)]}"):
+            shown = node.tag.replace("tag:yaml.org,2002:", "!!")
+            raise _RefusedError(f"the tag {shown} is not allowed here; leave it out", node.start_mark)
+
+    def item(self, node: Any, path: KeyPath) -> Any:
+        """The item of a list."""
+        self.marks[path] = node.start_mark
+        return self.value(node, path)
+
+    def mapping(self, node: Any, path: KeyPath) -> dict[str, Any]:
+        """The mapping of a node, with what is merged into it."""
+        result = {}
+        for name, (key, value) in self.entries(node, path).items():
+            at = (*path, name)
+            self.marks[at] = key.start_mark
+            result[name] = self.value(value, at)
+        return result
+
+    def entries(self, node: Any, path: KeyPath) -> dict[str, tuple[Any, Any]]:
+        """The nodes of each key and its value, by the key's text; `<<` is replaced by the entries that it merges."""
+        own: dict[str, Any] = {}
+        for key, _ in node.value:
+            self.check_key(key)
+            if key.value in own:
+                where = f", first on line {own[key.value].start_mark.line + 1}" if self.numbered else ""
+                self.add(key.start_mark, f"{dotted((*path, key.value))}: repeated key{where}; keep one")
+            own.setdefault(key.value, key)
+        found: dict[str, tuple[Any, Any]] = {}
+        for key, value in node.value:
+            if key.value == "<<" and key.style is None:
+                for name, entry in self.merged(value, key, path):
+                    if name not in own:
+                        found.setdefault(name, entry)
+            else:
+                found.setdefault(key.value, (key, value))
+        return found
+
+    def merged(self, value: Any, key: Any, path: KeyPath) -> Iterator[tuple[str, tuple[Any, Any]]]:
+        """The entries of the mapping, or of each mapping of the list, that a key `<<` has as its value."""
+        mappings = value.value if isinstance(value, yaml.SequenceNode) else [value]
+        for each in mappings:
+            if not isinstance(each, yaml.MappingNode):
+                raise _RefusedError("`<<` takes a mapping, or a list of mappings: `<<: *name`", key.start_mark)
+            yield from self.entries(each, path).items()
+
+    def check_key(self, key: Any) -> None:
+        """Refuse a key that is no text."""
+        if not isinstance(key, yaml.ScalarNode):
+            raise _RefusedError("a key must be text, found a list or a mapping", key.start_mark)
+        if not key.value:
+            raise _RefusedError("a key is missing before `:`", key.start_mark)
+        self.check_tag(key, key.value)
+
+    def scalar(self, node: Any) -> Any:
+        """The value of a scalar; text if it is in quotes."""
+        bad = yaml.SafeLoader.NON_PRINTABLE.search(node.value)
+        if bad:
+            self.add(node.start_mark, _describe_character(ord(bad.group())))
+        if node.style is not None or node.tag == "tag:yaml.org,2002:str":
+            return node.value
+        try:
+            return resolve_scalar(node.value)
+        except ValueError as error:
+            self.add(node.start_mark, str(error))
+            return node.value
 
 
 def resolve_scalar(text: str) -> str | int | float | bool | None:
@@ -173,17 +379,16 @@ def resolve_scalar(text: str) -> str | int | float | bool | None:
     special = _SPECIAL.fullmatch(text)
     if special:
         return math.nan if special[3] else float(special[1] + "inf")
-    if not (_FLOAT.fullmatch(text) or _BASED.fullmatch(text)):
+    based = _BASED.fullmatch(text)
+    if not (based or _FLOAT.fullmatch(text)):
         return text
-    if len(text) > MAX_DIGITS:
+    if len(text) > MAX_DIGITS or (based and len(str(int(text, 0))) > MAX_DIGITS):
         raise ValueError(f"a number of more than {MAX_DIGITS} characters; put it in quotes if it is text")
-    if _BASED.fullmatch(text):
-        number = int(text, 0)
-        if len(str(number)) > MAX_DIGITS:
-            raise ValueError(f"a number of more than {MAX_DIGITS} digits; put it in quotes if it is text")
-        return number
-    if _LEADING_ZERO.match(text):
-        plain = re.sub(r"^([-+]?)0+(?=[0-9])", r"\1", text)
+    if based:
+        return int(text, 0)
+    zeros = _LEADING_ZERO.fullmatch(text)
+    if zeros:
+        plain = zeros[1] + zeros[2]
         raise ValueError(f"{text} is read differently by different programs; write {plain}, or '{text}' for text")
     if _INTEGER.fullmatch(text):
         return int(text)
@@ -191,209 +396,6 @@ def resolve_scalar(text: str) -> str | int | float | bool | None:
     if math.isinf(value):
         raise ValueError(f"{text} is too large for a number")
     return value
-
-
-class _Composer:
-    """Builds plain data from the parser's events, collecting every problem that does not stop the reading."""
-
-    def __init__(self, text: str, source: str, numbered: bool):
-        self.source = source
-        self.numbered = numbered
-        self.problems: list[tuple[Place, str]] = []
-        self.places: dict[KeyPath, Place] = {}
-        self.anchors: dict[str, tuple[Any, KeyPath, int]] = {}  # name → value, where it was written, size
-        self.size = 0  # of all that was read, in characters and values
-        self.repeated = 0  # likewise, of expanded aliases
-        self.loader = yaml.SafeLoader(text)
-        self.next_event: Callable[[], Any] = self.loader.get_event
-
-    def document(self) -> Document:
-        data: Any = None
-        try:
-            self.next_event()  # the stream's start
-            event = self.next_event()
-            if isinstance(event, yaml.StreamEndEvent):
-                self.stop(Place(self.source), "the file is empty")
-            self.places[()] = self.place(event.start_mark)
-            data = self.value(self.next_event(), ())
-            self.next_event()  # the document's end
-            event = self.next_event()
-            if not isinstance(event, yaml.StreamEndEvent):
-                self.stop(self.place(event.start_mark), "a second document begins here; only one is allowed in a file")
-        except yaml.MarkedYAMLError as error:
-            self.problems.append(self.explain(error))
-        except _StopError:
-            pass
-        except (ValueError, OverflowError):
-            # PyYAML converts escapes and version numbers without a look at their size
-            message = "not valid YAML: a value that cannot be read (an escape of no character?)"
-            self.problems.append((self.place(self.loader.get_mark()), message))
-        if self.problems:
-            self.problems.sort(key=lambda problem: problem[0][1:])
-            raise ConfigError([f"{place}: {message}" for place, message in self.problems])
-        return Document(data, self.places)
-
-    def place(self, mark: Any) -> Place:
-        return Place(self.source, mark.line + 1, mark.column + 1) if self.numbered else Place(self.source)
-
-    def stop(self, place: Place, message: str) -> None:
-        self.problems.append((place, message))
-        raise _StopError
-
-    def explain(self, error: yaml.MarkedYAMLError) -> tuple[Place, str]:
-        problem, mark = error.problem or error.context or "", error.problem_mark or error.context_mark
-        begin: Any = error.context_mark or mark
-        for pattern, explanation in _EXPLANATIONS:
-            if re.search(pattern, problem, flags=re.DOTALL):
-                if pattern in _AT_ITS_BEGINNING:
-                    mark = begin
-                line = str(begin.line + 1) if self.numbered else "1"
-                return self.place(mark), explanation.format(context=line)
-        message = " ".join(f"{problem} ({error.context})".split()) if error.context else problem
-        return self.place(mark), f"not valid YAML: {message}"
-
-    def value(self, event: Any, path: KeyPath) -> Any:
-        place = self.place(event.start_mark)
-        if isinstance(event, yaml.AliasEvent):
-            return self.repeat(str(event.anchor), path, place)
-        if len(path) > MAX_DEPTH:
-            self.stop(place, f"nested more than {MAX_DEPTH} levels deep")
-        if event.anchor in self.anchors:
-            self.stop(
-                place, f"there is an anchor &{event.anchor} above; give this one another name (or quote the text)"
-            )
-        before = self.size
-        data: Any
-        if isinstance(event, yaml.MappingStartEvent):
-            self.check_tag(event, place, "map")
-            data = self.mapping(path)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            self.check_tag(event, place, "seq")
-            data = self.sequence(path)
-        else:
-            data = self.scalar(event, place)
-            self.size += len(event.value)
-        self.size += 1
-        if event.anchor:  # set after its content, so that no alias in the content refers to it
-            self.anchors[event.anchor] = data, path, self.size - before
-        return data
-
-    def repeat(self, anchor: str, path: KeyPath, place: Place) -> Any:
-        """What an alias stands for."""
-        if anchor not in self.anchors:
-            self.stop(place, f"the alias *{anchor} repeats nothing: no &{anchor} ends above it (put text in quotes)")
-        data, written, size = self.anchors[anchor]
-        self.size += size
-        self.repeated += size
-        if self.repeated > MAX_BYTES:
-            self.stop(
-                place, f"the alias *{anchor} makes the file too large: aliases may add up to {MAX_BYTES // 1024} KiB"
-            )
-        return self.copy(data, written, path, place)
-
-    def copy(self, data: Any, written: KeyPath, path: KeyPath, place: Place) -> Any:
-        """A copy for `path`, at `place`, of the value read at `written`; the values in it keep their places."""
-        if len(path) > MAX_DEPTH:
-            self.stop(place, f"nested more than {MAX_DEPTH} levels deep")
-        if not isinstance(data, dict | list):
-            return data
-        items = data.items() if isinstance(data, dict) else enumerate(data)
-        copies: dict[Any, Any] = {}
-        for key, value in items:
-            self.places[(*path, key)] = self.places[(*written, key)]
-            copies[key] = self.copy(value, (*written, key), (*path, key), place)
-        return copies if isinstance(data, dict) else list(copies.values())
-
-    def merged(self, own: dict[str, Any], path: KeyPath) -> dict[str, Any]:
-        """A mapping with its key `<<` replaced by the entries of the mappings that this key holds."""
-        at: KeyPath = (*path, "<<")
-        result: dict[str, Any] = {}
-        for key, value in own.items():
-            if key != "<<":
-                result[key] = value
-                continue
-            several = [((*at, i), each) for i, each in enumerate(value)] if isinstance(value, list) else [(at, value)]
-            for where, each in several:
-                if not isinstance(each, dict):
-                    self.stop(self.places[at], "`<<` takes a mapping, or a list of mappings: `<<: *name`")
-                for name in each:
-                    if name not in own and name not in result:
-                        self.places[(*path, name)] = self.places[(*where, name)]
-                        result[name] = self.copy(each[name], (*where, name), (*path, name), self.places[at])
-        return result
-
-    def check_tag(self, event: Any, place: Place, kind: str) -> None:
-        if event.tag in (None, "!"):
-            return
-        if _CORE_TAGS.get(event.tag) != kind:
-            shown = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.stop(place, f"the tag {shown} is not allowed here; leave it out")
-
-    def mapping(self, path: KeyPath) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        merging = False
-        while True:
-            event = self.next_event()
-            if isinstance(event, yaml.MappingEndEvent):
-                return self.merged(result, path) if merging else result
-            place = self.place(event.start_mark)
-            if not isinstance(event, yaml.ScalarEvent):
-                what = "an alias" if isinstance(event, yaml.AliasEvent) else "a list or a mapping"
-                self.stop(place, f"a key must be text, found {what}")
-            if event.anchor or event.tag not in (None, "!"):
-                self.stop(place, "a key cannot have an anchor or a tag")
-            key = event.value
-            if not key:
-                self.stop(place, "a key is missing before `:`")
-            if key in result:
-                first = self.places[(*path, key)]
-                where = f", first on line {first.line}" if first.line else ""
-                self.problems.append((place, f"{dotted((*path, key))}: repeated key{where}; keep one"))
-            else:
-                self.places[(*path, key)] = place
-            merging |= key == "<<" and event.style is None
-            self.size += len(key)
-            value = self.value(self.next_event(), (*path, key))
-            result.setdefault(key, value)
-
-    def sequence(self, path: KeyPath) -> list[Any]:
-        result: list[Any] = []
-        while True:
-            event = self.next_event()
-            if isinstance(event, yaml.SequenceEndEvent):
-                return result
-            item = (*path, len(result))
-            self.places[item] = self.place(event.start_mark)
-            result.append(self.value(event, item))
-
-    def scalar(self, event: Any, place: Place) -> Any:
-        bad = _UNPRINTABLE.search(event.value)
-        if bad:
-            self.problems.append((place, f"the character U+{ord(bad.group()):04X} is not allowed"))
-        quoted = event.style is not None or event.tag in ("!", "tag:yaml.org,2002:str")
-        if quoted:
-            self.check_tag(event, place, "str")
-            return event.value
-        try:
-            value = resolve_scalar(event.value)
-        except ValueError as error:
-            self.problems.append((place, str(error)))
-            return event.value
-        self.check_tag(event, place, _kind(value))
-        return value
-
-
-class _StopError(Exception):
-    """The reading cannot go on; the problem is recorded."""
-
-
-def _kind(value: object) -> str:
-    return {str: "str", bool: "bool", int: "int", float: "float", type(None): "null"}[type(value)]
-
-
-def dotted(path: KeyPath) -> str:
-    """The key path as text: `methods.CPLST.learner`."""
-    return ".".join(text if (text := str(step)).isprintable() else repr(step) for step in path)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -408,8 +410,9 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         ambiguous = resolve_scalar(text) != text
     except ValueError:
         ambiguous = True
-    # Line ends other than \n are folded away unless they are escaped, which double quotes can.
-    style = '"' if re.search("[\r\x85\u2028\u2029]", text) else "'" if ambiguous else None
+    style = "'" if ambiguous else None
+    if re.search("[\r\x85\u2028\u2029]", text):  # line ends that are folded away unless double quotes escape them
+        style = '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

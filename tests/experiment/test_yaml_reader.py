@@ -65,8 +65,8 @@ STRAY = "`: ` cannot stand here; a wrong indentation, or text that needs quotes"
             f"a: &a {'[' * 20}1{']' * 20}\nb: &b {'[' * 9}*a{']' * 9}\nc: {'[' * 9}*b{']' * 9}",
             "f.yaml:3: nested more than 32 levels deep",
         ),
-        ("*x : 1", "f.yaml:1: a key must be text, found an alias"),
-        ("&x a: 1", "f.yaml:1: a key cannot have an anchor or a tag"),
+        ("*x : 1", "f.yaml:1: the alias *x repeats nothing: no &x ends above it (put text in quotes)"),
+        ("!!int 1: x", "f.yaml:1: the tag !!int is not allowed here; leave it out"),
         ("[a]: 1", "f.yaml:1: a key must be text, found a list or a mapping"),
         ("{? : 1}", "f.yaml:1: a key is missing before `:`"),
         ("a: !foo 1", "f.yaml:1: the tag !foo is not allowed here; leave it out"),
@@ -129,6 +129,7 @@ def test_what_aliases_stand_for_is_bounded(text, line, alias):
         "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz: {<<: [*x, *y], c: 3}",
         "a: &x {b: &y [1]}\nc: {<<: *x, e: *y}",
         "a: {'<<': 1}",
+        "&x a: 1\nb: {*x : 2}",
         "a: {<<: {b: 1}, c: {<<: {<<: {d: 2}}}}",
     ],
 )
