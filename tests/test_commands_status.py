@@ -130,7 +130,7 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
     gate = Gate(here / "gate")
     gate.close(2)
     # not tried before: the gate counts all fits
-    line, environment = ["run", "slow.yaml", "-q", "-j", "1", "--no-try"], {**os.environ, "PYTHONPATH": str(ROOT)}
+    line, environment = ["run", "slow.yaml", "-q", "-j", "1"], {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def done_trials() -> int:
         return sum(status == "done" for status in kept(Path("results/small")).status.values())

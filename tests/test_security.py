@@ -86,7 +86,7 @@ def test_no_file_beside_a_config_stands_in_for_a_library_here_or_in_a_worker(tmp
     for library in ("numpy", "joblib", "random", "yaml"):
         (folder / f"{library}.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'made')!r})\n")
     (tmp_path / "command.py").write_text("from mlcdr.cli import main\nif __name__ == '__main__':\n    main()\n")
-    line = [sys.executable, str(tmp_path / "command.py"), "run", "c.yaml", "--jobs", "1", "--no-try"]
+    line = [sys.executable, str(tmp_path / "command.py"), "run", "c.yaml", "--jobs", "1"]
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert not (tmp_path / "made").exists()

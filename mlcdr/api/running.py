@@ -37,7 +37,6 @@ def run(
     quiet: bool = False,
     backend: Literal["loky", "dask"] = "loky",
     scheduler: str | None = None,
-    try_methods: bool = True,
 ) -> Results:
     """Run an experiment as `mlcdr run` does; trials that are finished in the results folder are not computed again.
 
@@ -63,10 +62,6 @@ def run(
     backend, scheduler
         Processes of this machine ("loky"), or the workers of the Dask cluster whose address, or scheduler file, is
         `scheduler` ("dask").
-    try_methods : bool
-        First fit methods of your own, or of packages other than scikit-learn, to a few rows, and raise UserError before
-        anything is computed if one fails in a way that other rows would not change (a wrong shape, a missing method).
-        After any other exception its trials are computed, and recorded as failed if they fail.
 
     Returns
     -------
@@ -93,8 +88,7 @@ def run(
             digests = {name: dataset.checksum for name, dataset in given.items()}
             experiment = load_experiment(config, set, announce=None if quiet else print_line, held=digests)
             folder = temporary or Path(out or "")
-            options = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "try_methods": try_methods}
-            report = compute(experiment, folder, jobs, quiet, **options)
+            report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
             _write_whatever_there_is(experiment, report)
     except BaseException:
         if temporary is not None:

@@ -39,7 +39,6 @@ Set = Annotated[
 Jobs = Annotated[int, option("N", "Number of workers; 0: one per core.", "--jobs", "-j", min=0)]
 Out = Annotated[Path, option("DIR", "The folder that contains the results folders.")]
 Quiet = Annotated[bool, switch("Print nothing but errors.", "--quiet", "-q")]
-NoTry = Annotated[bool, switch("Run even if a method of your own cannot work, and record its failures.", "--no-try")]
 Trust = Annotated[
     bool, switch("Import modules named in the config from any folder; only for code that you trust.", "--trust")
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
-from mlcdr.cli.arguments import Configs, Folder, Jobs, NoTry, Out, Quiet, Set, option, switch
+from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, option, switch
 from mlcdr.cli.printing import format_failure, join_file_names, print_columns, print_notice, print_tables
 from mlcdr.errors import ResultsError, UserError, escape_control_characters
 from mlcdr.whole_files import is_regular_file
@@ -37,12 +37,11 @@ def run(
     scheduler: Annotated[
         str | None, option("ADDRESS", "With --backend dask: tcp://host:port, or the path of a scheduler file.")
     ] = None,
-    no_try: NoTry = False,
 ) -> None:
     """Run experiments; trials that are finished in the results folder are not computed again.
 
-    Methods of your own, or of packages other than scikit-learn, are first fitted to a few rows. If one fails there by
-    a mistake in its code, nothing is computed, and the exit code is 2; what too few rows may explain is run.
+    A trial that fails is recorded with its traceback, and the others are computed; the exit code is then 1. `mlcdr
+    check --try` finds a method that cannot work before anything is run.
     """
     # before the runner is imported: that takes longer than to find a mistake
     experiments = [load_to_run(config, set_, quiet) for config in configs]
@@ -51,8 +50,7 @@ def run(
 
     worst = 0
     for experiment in experiments:
-        options = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "try_methods": not no_try}
-        report = compute(experiment, out, jobs, quiet, **options)
+        report = compute(experiment, out, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
         worst = max(worst, conclude(experiment, report, quiet))
         if report.interrupted:
             break
@@ -93,12 +91,8 @@ def retry(
     failed: Annotated[bool, switch("", "--failed", hidden=True)] = True,
     jobs: Jobs = 0,
     quiet: Quiet = False,
-    no_try: NoTry = False,
 ) -> None:
-    """Compute the failed trials of a results folder again; `run` also computes the pending ones.
-
-    Methods of your own are first tried, as `run` does.
-    """
+    """Compute the failed trials of a results folder again; `run` also computes the pending ones."""
     from mlcdr.api.running import compute
 
     config = folder / "experiment.yaml"
@@ -109,7 +103,7 @@ def retry(
         raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to this name")
     # prefer the relative path that was given, such as `results/long`, to the absolute one
     out = folder.parent if folder.name == experiment.name else folder.resolve().parent
-    report = compute(experiment, out, jobs, quiet, failed_only=failed, try_methods=not no_try)
+    report = compute(experiment, out, jobs, quiet, failed_only=failed)
     if not report.computed and not report.interrupted:
         print_notice(f"{folder}: no failed trials")
         code = 0

@@ -127,11 +127,8 @@ class Computer:
     def __init__(self, data: DividedData | None = None):
         self._context = None if data is None else _Context(data)
 
-    def compute(self, group: Group, begin: Callable[[], None] = lambda: None) -> GroupResult:
-        """Compute the trials of a group; one that fails has its traceback in its `Score`, and the others are computed.
-
-        A trial fails if its method's source code has changed since the run was planned. `begin` is called when the
-        data set is read and all code is imported and compiled, since the time for these is not that of a trial.
+    def prepare(self, group: Group) -> None:
+        """Import and compile all code that a group needs, and read its data set: their time is not that of a trial.
 
         Raises
         ------
@@ -139,22 +136,37 @@ class Computer:
             When the data set is not available any more.
         """
         with protect_process():
-            changed = [Score(t.key, None, why) for t in group.trials if (why := _changed(t))]
-            keys = {score.key for score in changed}
-            group = replace(group, trials=tuple(trial for trial in group.trials if trial.key not in keys))
             for trial in group.trials:
-                for component in trial.family.components():
-                    for cls in component.classes():
-                        _warm_up(cls)
+                _warm_up(trial)
+            self._read(group.source)
+
+    def compute(self, group: Group) -> GroupResult:
+        """Compute the trials of a group; one that fails has its traceback in its `Score`, and the others are computed.
+
+        A trial fails if its method's source code has changed since the run was planned.
+
+        Raises
+        ------
+        UserError
+            When the data set is not available any more.
+        """
+        self.prepare(group)
+        with protect_process():
             context = self._read(group.source)
-            begin()
-            start = time.perf_counter()
             scores = []
+            trials = []
+            for trial in group.trials:
+                changed = _changed(trial)
+                if changed:
+                    scores.append(Score(trial.key, None, changed))
+                else:
+                    trials.append(trial)
+            start = time.perf_counter()
             with warned.counting() as log, _collected() if context.large else contextlib.nullcontext():
-                for trials in group_by(group.trials, lambda trial: str(trial.labelled)):
-                    scores += _run_rows(trials, group, context)
+                for same_rows in group_by(trials, lambda trial: str(trial.labelled)):
+                    scores += _run_rows(same_rows, group, context)
             seconds = time.perf_counter() - start
-        return GroupResult([*scores, *changed], seconds, warned=log.warned())
+        return GroupResult(scores, seconds, warned=log.warned())
 
     def _read(self, source: DataSource) -> _Context:
         if self._context is None or self._context.data.source != source:
@@ -185,9 +197,16 @@ def _changed(trial: Trial) -> str:
     return f"the source code of {trial.method}, or of what it uses, changed while the run was going on; run again"
 
 
+def _warm_up(trial: Trial) -> None:
+    """Load or compile what a trial's classes need, before anything is timed."""
+    with contextlib.suppress(UserError):  # a class whose source has changed, which fails the trial
+        for component in trial.family.components():
+            for cls in component.classes():
+                _warm_up_class(cls)
+
+
 @cache
-def _warm_up(cls: type) -> None:
-    """Load or compile what a class needs, once in a process and before anything is timed."""
+def _warm_up_class(cls: type) -> None:
     with contextlib.suppress(Exception, SystemExit):  # the trials that use it will fail by it
         warm_up(cls)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from mlcdr.errors import ConfigError
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.computing import Group, groups
 from mlcdr.execution.listener import Listener
-from mlcdr.execution.trying import few_rows, has_own
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.trials import Trial, plan
@@ -31,17 +30,13 @@ from mlcdr.results.store import Store, place
 
 @dataclass(frozen=True)
 class Part:
-    """One data set of a run: its source, its facts for the manifest, its trials, and its labels with their frequencies.
-
-    `few`: a few of its rows, on which methods are tried before the run.
-    """
+    """One data set of a run: its source, its facts for the manifest, its trials, its labels with their frequencies."""
 
     name: str
     source: DataSource
     facts: dict[str, Any]
     trials: list[Trial]
     labels: Sequence[tuple[str, float]] = ()
-    few: DividedData | None = None
 
 
 @dataclass(frozen=True)
@@ -75,14 +70,9 @@ class RunPlan:
 
 
 def plan_run(
-    experiment: Experiment,
-    keeping: Keeping | None,
-    store: Store,
-    listener: Listener,
-    failed_only: bool,
-    try_methods: bool = False,
+    experiment: Experiment, keeping: Keeping | None, store: Store, listener: Listener, failed_only: bool
 ) -> RunPlan:
-    """Read the data sets and plan their trials; with `try_methods`, keep a few rows of each where they are needed.
+    """Read the data sets and plan their trials.
 
     Raises
     ------
@@ -90,10 +80,9 @@ def plan_run(
         When a data set is not available, or cannot be divided as the experiment asks.
     """
     parts = []
-    try_methods = try_methods and has_own(experiment)
     for spec in experiment.datasets:
         part, data = prepare(experiment, spec, listener)
-        parts.append(replace(part, few=few_rows(data)) if try_methods else part)
+        parts.append(part)
     for name, method in experiment.methods.items():
         if method.shown:
             listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")

@@ -10,22 +10,21 @@ import joblib
 from threadpoolctl import threadpool_limits
 
 from mlcdr.config.loading import experiment_yaml
-from mlcdr.errors import ConfigError, ResultsError, UserError
+from mlcdr.errors import ResultsError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
 from mlcdr.execution.computing import GroupResult
 from mlcdr.execution.dask_backend import DaskCluster
-from mlcdr.execution.executors import Executor, ExecutorLost, Forked, ThisProcess
+from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
-from mlcdr.execution.trying import SECONDS, find_mistakes
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.execution.writing import RunReport, are_written, write_results
 from mlcdr.experiment.model import Experiment, LimitsSpec
+from mlcdr.experiment.trials import Score
 from mlcdr.processes import Stop, hold_signals, protect_process, stop_on_signals
+from mlcdr.results.failures import describe_error
 from mlcdr.results.store import Store
 from mlcdr.whole_files import is_regular_file, write_atomically
-
-_UNTRIED = "nothing was computed; `--no-try` (try_methods=False) computes the other methods and records these failures"
 
 BACKENDS = ("loky", "dask")
 
@@ -39,7 +38,6 @@ def run(
     listener: Listener | None = None,
     failed_only: bool = False,
     scheduler: str | None = None,
-    try_methods: bool = False,
 ) -> RunReport:
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
@@ -63,66 +61,142 @@ def run(
         Compute those trials only that failed before (their methods may have been corrected since), not what is pending.
     scheduler : str or None
         Of the Dask cluster: its address, or its scheduler file.
-    try_methods : bool
-        Fit methods of the user's own, and of packages other than scikit-learn, to a few rows before anything is
-        computed, and refuse to run if one cannot work (`mlcdr.execution.trying`).
 
     Raises
     ------
-    ConfigError
-        When a method that is tried cannot work.
     UserError
         When a data set is not available, the folder cannot be written, the system cannot enforce limits, or no
         scheduler answers.
     """
     check_backend(backend, scheduler, experiment.limits)
     cluster = None if scheduler is None else DaskCluster(scheduler)
-    jobs = jobs or joblib.cpu_count() if cluster is None else cluster.n_threads()
+    if cluster is not None:
+        jobs = cluster.n_threads()
+    jobs = jobs or joblib.cpu_count()
     listener = listener or Listener()
     report = RunReport(out / experiment.name, jobs, backend)
-    folder = report.folder.absolute()  # absolute, since a method may change the working directory
     resolved = experiment_yaml(experiment)  # refuses an experiment that could not be read back later
-    plan: RunPlan | None = None
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
-        keeping = Keeping.of(experiment.keep, folder, experiment.keep_top)
+        work = _Run(experiment, store, report, listener)
         try:
             with stop_on_signals():
-                made = plan_run(experiment, keeping, store, listener, failed_only, try_methods)
-                if failed_only and not made.pending:
+                plan = plan_run(experiment, work.keeping, store, listener, failed_only)
+                if failed_only and not plan.pending:
                     store.forget_run()
-                    report.planned, report.kept, report.done = len(made.trials), made.n_kept, len(made.done)
+                    report.planned, report.kept, report.done = len(plan.trials), plan.n_kept, len(plan.done)
                     return report
-                _try(experiment, made, _local(made, jobs, experiment.limits) if cluster is None else cluster)
-                if keeping is not None and not fresh:
-                    keeping.begin()
-                before = _text(folder / "experiment.yaml")
-                write_atomically(folder / "experiment.yaml", resolved)
-                same = store.begin(made.trials, jobs) and before == resolved and keeping is None
-                if fresh:
-                    forget(folder)
-                plan = made  # from here on there are results to write at the end
-                report.planned, report.kept = len(plan.trials), plan.n_kept
-                listener.begin(experiment.name, report.planned, report.kept)
-                _execute(cluster or _local(plan, jobs, experiment.limits), plan, store, report, listener)
+                work.begin(plan, resolved, fresh)
+                work.execute(cluster or _local(plan, jobs, experiment.limits), plan)
         except Stop:
             report.interrupted = True
         except ExecutorLost as error:
             report.interrupted, report.lost = True, str(error)
             listener.notice(f"{error}; what was finished is kept")
         except Exception:
-            if plan is not None:
-                report.interrupted = True
-                with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
-                    write_results(experiment, plan, store, keeping, report)
+            report.interrupted = True
+            with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
+                work.write()
             raise
-        if plan is not None:
-            if same and len(plan.done) == len(plan.trials) and are_written(experiment, folder):
-                report.unchanged, report.done = True, report.planned
-                report.seconds = time.monotonic() - report.clock
-            else:
-                write_results(experiment, plan, store, keeping, report)
-            store.end("interrupted" if report.interrupted else "finished")
+        work.finish()
     return report
+
+
+class _Run:
+    """A run that has the results folder to itself; `keeping` is what it keeps of each trial besides the record."""
+
+    def __init__(self, experiment: Experiment, store: Store, report: RunReport, listener: Listener):
+        self.folder = report.folder.absolute()  # since a method may change the working directory
+        self.keeping = Keeping.of(experiment.keep, self.folder, experiment.keep_top)
+        self._experiment = experiment
+        self._store = store
+        self._report = report
+        self._listener = listener
+        self._plan: RunPlan | None = None  # once there are results to write at the end
+        self._same = False  # whether the run before had the same plan and config, and wrote the results of it
+        self._told: set[str] = set()  # the methods of which a failure has been told
+
+    def begin(self, plan: RunPlan, resolved: str, fresh: bool) -> None:
+        """Put the folder in the state from which this run goes on.
+
+        `resolved`: what is to be in experiment.yaml.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be written.
+        """
+        if self.keeping is not None and not fresh:
+            self.keeping.begin()
+        before = _text(self.folder / "experiment.yaml")
+        write_atomically(self.folder / "experiment.yaml", resolved)
+        same_plan = self._store.begin(plan.trials, self._report.jobs)
+        self._same = same_plan and before == resolved and self.keeping is None
+        if fresh:
+            forget(self.folder)
+        self._plan = plan
+        self._report.planned, self._report.kept = len(plan.trials), plan.n_kept
+        self._listener.begin(self._experiment.name, self._report.planned, self._report.kept)
+
+    def execute(self, executor: Executor, plan: RunPlan) -> None:
+        """Compute what is pending, and record each group as it comes."""
+        left = {trial.key for group in plan.pending for trial in group.trials}
+        # Closed here, not by the garbage collector: closing it ends the workers.
+        with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
+            for result in results:
+                with hold_signals():
+                    self._record(result, plan)
+                    left.difference_update(score.key for score in result.scores)
+        if left:
+            self._report.interrupted = True
+            self._listener.notice(f"{len(left)} trials came to no end")
+
+    def _record(self, result: GroupResult, plan: RunPlan) -> None:
+        """Record a group, and count it in the report."""
+        report = self._report
+        # Scores on record stay, even if the files that were to be kept of the trial could not be written.
+        new = [score for score in result.scores if score.key not in plan.done]
+        self._store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)
+        failed = [score for score in result.scores if score.values is None]
+        for score in failed:
+            self._tell(score, plan)
+            if score.key in plan.done:
+                report.failures.append((plan.trials[score.key], score.error or ""))
+        report.computed += len(result.scores)
+        report.warned += result.warned
+        dataset = plan.trials[result.scores[0].key].dataset
+        self._listener.advance(dataset, len(result.scores), len(failed))
+
+    def _tell(self, score: Score, plan: RunPlan) -> None:
+        """Say what failed, at a method's first failure: one that cannot work need not be waited for."""
+        trial = plan.trials[score.key]
+        if trial.method not in self._told:
+            self._told.add(trial.method)
+            reason = describe_error(score.error or "")
+            where = f"{trial.method} on {trial.dataset}, split {trial.split}"
+            self._listener.notice(f"first failure of {where}: {reason}; the run goes on")
+
+    def finish(self) -> None:
+        """Write the results of a run that has begun, where anything has changed, and record its end."""
+        plan, report = self._plan, self._report
+        if plan is None:
+            return
+        if self._same and len(plan.done) == len(plan.trials) and are_written(self._experiment, self.folder):
+            report.unchanged, report.done = True, report.planned
+            report.seconds = time.monotonic() - report.clock
+        else:
+            self.write()
+        self._store.end("interrupted" if report.interrupted else "finished")
+
+    def write(self) -> None:
+        """Write the results of a run that has begun.
+
+        Raises
+        ------
+        ResultsError
+            When a file cannot be written.
+        """
+        if self._plan is not None:
+            write_results(self._experiment, self._plan, self._store, self.keeping, self._report)
 
 
 def _text(path: Path) -> str:
@@ -131,25 +205,6 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8") if is_regular_file(path) else ""
     except (OSError, UnicodeDecodeError, ResultsError):
         return ""
-
-
-def _try(experiment: Experiment, plan: RunPlan, executor: Executor) -> None:
-    """Try the methods with pending trials on the few rows that the plan has.
-
-    This is done in this process if the run is computed in it, else in forks; where forks do not work, nothing is tried.
-    """
-    pending = {trial.key for group in plan.pending for trial in group.trials}
-    if not (isinstance(executor, ThisProcess) or Forked.is_possible()):
-        return
-    one = ThisProcess() if isinstance(executor, ThisProcess) else Forked(SECONDS)
-    mistakes = [
-        experiment.placed(line)
-        for part in plan.parts
-        if part.few is not None
-        for line in find_mistakes(experiment, part.few, [t for t in part.trials if t.key in pending], one)
-    ]
-    if mistakes:
-        raise ConfigError([*mistakes, _UNTRIED])
 
 
 def check_backend(backend: str, scheduler: str | None, limits: LimitsSpec) -> None:
@@ -175,30 +230,3 @@ def _local(plan: RunPlan, jobs: int, limits: LimitsSpec) -> Executor:
     if workers > 1 or (workers and (limits.any or plan.isolated)):
         return LocalWorkers(workers, limits)
     return ThisProcess()
-
-
-def _record(result: GroupResult, plan: RunPlan, store: Store, report: RunReport, listener: Listener) -> set[str]:
-    """Record a group, and count it in the report; returns the keys of its trials."""
-    scores, trials = result.scores, plan.trials
-    # Scores on record stay, even if the files that were to be kept of the trial could not be written.
-    new = [score for score in scores if score.key not in plan.done]
-    store.record(trials, new, result.seconds * len(new) / len(scores), result.crashed)
-    failed = [score for score in scores if score.values is None]
-    report.failures += [(trials[score.key], score.error or "") for score in failed if score.key in plan.done]
-    report.computed += len(scores)
-    report.warned += result.warned
-    listener.advance(trials[scores[0].key].dataset, len(scores), len(failed))
-    return {score.key for score in scores}
-
-
-def _execute(executor: Executor, plan: RunPlan, store: Store, report: RunReport, listener: Listener) -> None:
-    """Compute what is pending, and record each group as it comes."""
-    left = {trial.key for group in plan.pending for trial in group.trials}
-    # Closed here, not by the garbage collector: closing it ends the workers.
-    with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
-        for result in results:
-            with hold_signals():
-                left -= _record(result, plan, store, report, listener)
-    if left:
-        report.interrupted = True
-        listener.notice(f"{len(left)} trials came to no end")

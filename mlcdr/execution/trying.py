@@ -1,26 +1,25 @@
-"""Each method fitted once to a few rows of its data set, so that one that cannot work is reported before it is run.
+"""Each method fitted once, so that one that cannot work is found before it is run (`mlcdr check --try`).
 
-The rows are of the first split: enough of them that each label is present, and absent, in several. A method may fail
-only because there are too few rows (for its neighbours, folds, clusters). So it counts as one that cannot work only if
-more rows would not avoid its exception (`_MISTAKES`), or if it fails on the whole first split, too. Nothing is
-recorded, and no random number of a run is drawn.
+A method is fitted to a few rows first: enough of them that each label is present, and absent, in several. It may fail
+there only because the rows are too few for its neighbours, folds or clusters. So one that fails is fitted to the first
+split as well, and counts as one that cannot work if it fails again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from mlcdr.config.data_checks import Findings
 from mlcdr.data.dataset import Dataset
 from mlcdr.execution.choose import without_tune
-from mlcdr.execution.computing import Group, groups
-from mlcdr.execution.executors import Executor
+from mlcdr.execution.computing import groups
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Integers, Splits
@@ -30,31 +29,12 @@ from mlcdr.experiment.trials import Trial, plan
 from mlcdr.laws.classes import find_file
 from mlcdr.methods.component import Component
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.foreign import kept_generators
 from mlcdr.methods.returned import ReturnedWrong, hint
-from mlcdr.metrics import target
 from mlcdr.results.failures import describe_error
 
-SECONDS = 60.0
-"""The most seconds of a trial on a few rows, and in `check_methods` again on a split."""
-
+_SECONDS = 60.0  # the most that one fit may take
 _OF_LABEL = 8  # rows in which each label is to be present, and as many in which it is absent
 _TRAIN, _MOST, _TEST = 60, 400, 20  # training rows, at least and at most, and test rows
-
-# Names of exceptions that more rows would not avoid.
-_MISTAKES = {
-    "AttributeError",
-    "ImportError",
-    "InvalidParameterError",
-    "ModuleNotFoundError",
-    "NameError",
-    "NotFittedError",
-    "ReturnedWrong",
-    "SyntaxError",
-    "TypeError",
-    "UFuncTypeError",
-    "UnboundLocalError",
-}
 
 
 @dataclass(frozen=True)
@@ -72,6 +52,13 @@ class FewRows(DataSource):
         return DividedData(self, self.dataset, Splits([{}], [1], lambda repeat: part, self.hidden_by))
 
 
+class _Failure(NamedTuple):
+    """The traceback of a failed trial; `cause`: of its worker's end, if it ended."""
+
+    error: str
+    cause: str
+
+
 def check_methods(experiment: Experiment) -> Findings:
     """Try all methods of an experiment, in a process of their own that may die.
 
@@ -82,70 +69,28 @@ def check_methods(experiment: Experiment) -> Findings:
     UserError
         When a data set is not available or cannot be divided.
     """
-    mistakes: dict[str, None] = {}
-    remarks: dict[str, None] = {}
-    seconds = min(SECONDS, experiment.limits.seconds or SECONDS)
+    mistakes: list[str] = []
+    remarks: list[str] = []
+    seconds = min(_SECONDS, experiment.limits.seconds or _SECONDS)
     workers = LocalWorkers(1, LimitsSpec(seconds=seconds, memory=experiment.limits.memory))
     for spec in experiment.datasets:
         data = DataSource.of(spec, experiment.splits).read()
-        few, name = few_rows(data), data.dataset.name
+        name, few = data.dataset.name, few_rows(data)
         trials = _ends(plan(experiment, data), name)
-        failed = _failures(workers, _group(experiment, few, trials))
-        unsure = [each for each in trials if each.key in failed and not _mended_by_nothing(failed[each.key])]
-        in_full = _failures(workers, _group(experiment, data, unsure)) if unsure else {}
-        for trial in trials:
-            error, later = failed.get(trial.key), in_full.get(trial.key)
-            if error is None or (trial in unsure and later is None):
+        on_few = _failures(workers, experiment, few, trials)
+        unsure = [trial for trial in trials if trial.key in on_few]
+        on_split = _failures(workers, experiment, data, unsure)
+        for trial in unsure:
+            failure = on_split.get(trial.key)
+            if failure is None:
                 continue
-            line = _describe(trial, later or error, f"{name}'s first split" if later else _name_rows(few))
-            if later and _took_too_long(later):
-                remarks[f"{_describe(trial, error, _name_rows(few))}; nor to the first split in {seconds:g} s"] = None
+            if failure.cause == "seconds":
+                rows = f"{len(few.splits[0].train)} rows of {name}"
+                line = _describe(trial, on_few[trial.key].error, rows)
+                remarks.append(f"{line}; nor to the first split in {seconds:g} s")
             else:
-                mistakes[line] = None
-    return Findings(list(mistakes), list(remarks))
-
-
-def _name_rows(few: DividedData) -> str:
-    return f"{len(few.splits[0].train)} rows of {few.dataset.name}"
-
-
-def _mended_by_nothing(error: str) -> bool:
-    """Whether a failure on few rows would occur on any number of rows."""
-    return _is_mistake(error) or (_kind(error) == "crashed" and not _took_too_long(error))
-
-
-def _is_mistake(error: str) -> bool:
-    return _kind(error) in _MISTAKES or bool(hint(describe_error(error)))
-
-
-def has_own(experiment: Experiment) -> bool:
-    """Whether an experiment has a method, or a metric, of the user's own or of a package other than scikit-learn."""
-    return any(map(_is_own, experiment.methods.values())) or _has_own_metric(experiment)
-
-
-def find_mistakes(
-    experiment: Experiment, few: DividedData, trials: Sequence[Trial], executor: Executor
-) -> Iterator[str]:
-    """Try the methods of the user or of other packages (`has_own`) on a few rows; a line for each that cannot work.
-
-    `trials`: the trials of the data set that are to be computed. A failure that too few rows, a limit or a crash may
-    explain is not reported here: the run records it.
-    """
-    wanted = [trial for trial in trials if _is_own(trial.spec)]
-    if not wanted and _has_own_metric(experiment):
-        wanted = list(trials[:1])
-    if not wanted:
-        return
-    chosen = _ends(wanted, few.dataset.name)
-    with kept_generators():
-        failed = _failures(executor, _group(experiment, few, chosen))
-    for trial in chosen:
-        if _is_mistake(failed.get(trial.key, "")):
-            yield _describe(trial, failed[trial.key], _name_rows(few))
-
-
-def _has_own_metric(experiment: Experiment) -> bool:
-    return any(target(metric.name) for metric in experiment.metrics)
+                mistakes.append(_describe(trial, failure.error, f"{name}'s first split"))
+    return Findings(list(dict.fromkeys(mistakes)), list(dict.fromkeys(remarks)))
 
 
 def few_rows(data: DividedData) -> DividedData:
@@ -177,38 +122,32 @@ def _ends(trials: Iterable[Trial], dataset: str) -> list[Trial]:
         by_method.setdefault(trial.method, []).append(trial)
     chosen: dict[str, Trial] = {}
     for each in by_method.values():
-        for trial, end in ((each[0], 0), (each[-1], -1)):
+        for end in (0, -1):
+            trial = each[end]
             spec = trial.spec
             if spec.tune is not None:
                 spec = without_tune(spec, spec.tune.candidates(0, dataset)[end])
+            # a number of rows with labels may be more than the few rows
             labelled = None if isinstance(trial.labelled, int) else trial.labelled
             key = f"{trial.method} {spec.plain()} {labelled}"
             program = program_version(spec)
-            chosen.setdefault(
-                key, replace(trial, key=key, split=0, spec=spec, family=spec, program=program, labelled=labelled)
-            )
+            tried = replace(trial, key=key, split=0, spec=spec, family=spec, program=program, labelled=labelled)
+            chosen.setdefault(key, tried)
     return list(chosen.values())
 
 
-def _group(experiment: Experiment, data: DividedData, trials: Sequence[Trial]) -> tuple[Group, DividedData]:
-    (group,) = groups(experiment, data.source, trials)
-    return group, data
-
-
-def _failures(executor: Executor, trials: tuple[Group, DividedData]) -> dict[str, str]:
-    """Key → error of the trials of a group that fail."""
-    group, data = trials
-    with contextlib.closing(executor.compute([group], data)) as results:
-        return {score.key: score.error or "" for result in results for score in result.scores if score.values is None}
-
-
-def _kind(error: str) -> str:
-    """The name of the exception that a trial failed by, or `crashed`."""
-    return describe_error(error).partition(":")[0].rpartition(".")[2]
-
-
-def _took_too_long(error: str) -> bool:
-    return error.startswith("crashed: took")
+def _failures(
+    workers: LocalWorkers, experiment: Experiment, data: DividedData, trials: Sequence[Trial]
+) -> dict[str, _Failure]:
+    """The failures, by key, of trials that are computed on a data set."""
+    failures = {}
+    pending = list(groups(experiment, data.source, trials))
+    with contextlib.closing(workers.compute(pending, data)) as results:
+        for result in results:
+            for score in result.scores:
+                if score.error is not None:
+                    failures[score.key] = _Failure(score.error, result.crashed)
+    return failures
 
 
 def _describe(trial: Trial, error: str, rows: str) -> str:
@@ -223,27 +162,30 @@ def _describe(trial: Trial, error: str, rows: str) -> str:
 
 def _find_part(spec: MethodSpec, error: str) -> tuple[str, str]:
     """The part (`.learner`) whose file the exception went through last, and the line there; of other files, neither."""
+    families: dict[str, str] = {}  # file of a part that is not ours → the part's key in the config
+    for family in FAMILIES:
+        for component in _components(spec, family):
+            for file in _own_files(component):
+                families.setdefault(file, family)
     frames = re.findall(r'^  File "(.+)", line (\d+), in (.+)$', error, re.M)
-    parts = [(family, each) for family in FAMILIES for each in _components(spec, family) if _is_own_component(each)]
     for file, line, function in reversed(frames):
-        for family, component in parts:
-            if file in map(find_file, component.classes()):
-                return f".{family}", f" ({_shorten(file)}:{line}, in {function})"
-    return (f".{parts[0][0]}" if len(parts) == 1 else ""), ""
+        if file in families:
+            return f".{families[file]}", f" ({_shorten(file)}:{line}, in {function})"
+    known = set(families.values())
+    return (f".{known.pop()}" if len(known) == 1 else ""), ""
 
 
 def _components(spec: MethodSpec, family: str) -> tuple[Component, ...]:
     found = getattr(spec, family)
-    return found if isinstance(found, tuple) else () if found is None else (found,)
+    if found is None:
+        return ()
+    return found if isinstance(found, tuple) else (found,)
 
 
-def _is_own(spec: MethodSpec) -> bool:
-    """Whether a method has a part that is not of this package or scikit-learn."""
-    return any(map(_is_own_component, spec.components()))
-
-
-def _is_own_component(component: Component) -> bool:
-    return any(cls.__module__.partition(".")[0] not in ("mlcdr", "sklearn") for cls in component.classes())
+def _own_files(component: Component) -> list[str]:
+    """The files of those classes of a component that are neither of this package nor of scikit-learn."""
+    own = [cls for cls in component.classes() if cls.__module__.partition(".")[0] not in ("mlcdr", "sklearn")]
+    return [file for cls in own if (file := find_file(cls))]
 
 
 def _shorten(file: str) -> str:

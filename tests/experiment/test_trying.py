@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcdr.execution import trying
 from mlcdr.execution.trying import few_rows
 from tests import small
 from tests.small import Outcome
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
-METHODS = '''
+METHODS = """
 import os
 import time
 
@@ -70,23 +69,12 @@ class Sleeps(Good):
         time.sleep(30)
 
 
-class Rolls(RegressorMixin, BaseEstimator):
-    """Draws from the generator of the process."""
-
-    def fit(self, X, Y):
-        self.n_ = Y.shape[1]
-        return self
-
-    def predict(self, X):
-        return np.random.random_sample((len(X), self.n_))
-
-
 def broken(Y, labels, scores):
     return Y.total()
 
 
 broken.higher_is_better = True
-'''
+"""
 
 
 @pytest.fixture
@@ -109,20 +97,21 @@ def write_config(*classes: str, more: str = "", metrics: str = "hamming_loss") -
 
 
 WRONG = {
-    "Flat": "Flat.transform returned shape (60,), expected features of shape (60, any)",
-    "Typo": "AttributeError: 'Typo' object has no attribute 'bets_' (my_tried.py:25, in transform)",
+    "Flat": (8, "Flat.transform returned shape (180,), expected features of shape (180, any)"),
+    "Typo": (9, "AttributeError: 'Typo' object has no attribute 'bets_' (my_tried.py:25, in transform)"),
+    "Refuses": (10, "ValueError: never works (my_tried.py:30, in fit)"),
+    "Dies": (11, "crashed: its worker process was ended by exit 3"),
 }
 
 
 def test_what_cannot_work_is_reported_with_its_lines(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    write_config("Good", *WRONG, "Refuses", "AsksForMany", "Dies")
+    write_config("Good", *WRONG, "AsksForMany")
     done = mlcdr("check", "t.yaml", "--try")
     assert (done.code, done.out) == (2, "")
-    fitted = {name: f"cannot be fitted to 60 rows of tiny: {why}" for name, why in WRONG.items()}
-    fitted["Refuses"] = "cannot be fitted to tiny's first split: ValueError: never works (my_tried.py:30, in fit)"
-    fitted["Dies"] = "cannot be fitted to 60 rows of tiny: crashed: its worker process was ended by exit 3"
-    lines = {"Flat": 8, "Typo": 9, "Refuses": 10, "Dies": 12}
-    expected = [f"error: t.yaml:{lines[name]}: methods.{name}.feature_space: {why}" for name, why in fitted.items()]
+    expected = [
+        f"error: t.yaml:{line}: methods.{name}.feature_space: cannot be fitted to tiny's first split: {why}"
+        for name, (line, why) in WRONG.items()
+    ]
     for line, beginning in zip(done.err.splitlines(), expected, strict=True):
         assert line.startswith(beginning)
 
@@ -144,69 +133,35 @@ def test_a_method_that_takes_long_is_no_mistake(here: Path, mlcdr: Callable[...,
     assert remark.endswith("took longer than limits.seconds, 0.5 s; nor to the first split in 0.5 s")
 
 
-def test_a_run_stops_before_it_computes(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    write_config("Good", "Flat", "Refuses")
-    done = mlcdr("run", "t.yaml", "-j", 1)
-    assert (done.code, done.out) == (2, "")
-    first, last = [line for line in done.err.splitlines() if line.startswith("error: ")]
-    assert first == f"error: t.yaml:8: methods.Flat.feature_space: cannot be fitted to 60 rows of tiny: {WRONG['Flat']}"
-    assert last.startswith("error: nothing was computed; `--no-try` ")
-    assert not Path("results/t/scores.csv").exists()
-    on = mlcdr("run", "t.yaml", "-j", 1, "--no-try")
-    assert on.code == 1
-    assert "4 of 8 trials failed" in on.err
-    again = mlcdr("run", "t.yaml", "-j", 1, "--set", "methods.Flat.feature_space=my_tried.Good")
-    assert again.code == 1, "what may have too few rows is left for the run"
-    assert "2 of 8 trials failed" in again.err
-
-
-def test_a_run_and_a_check_refuse_a_method_that_changes_the_data(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+def test_a_method_that_changes_the_data_is_told_to_take_a_copy(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     write_config("Changes")
-    for command in (["check", "t.yaml", "--try"], ["run", "t.yaml", "-j", 1]):
-        done = mlcdr(*command)
-        assert (done.code, done.out) == (2, "")
-        assert "methods.Changes.feature_space: cannot be fitted to 60 rows of tiny: " in done.err
-        assert "the data of a run are not to be changed: take a copy (my_tried.py:" in done.err
-
-
-def test_workers_try_where_workers_compute(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    write_config("Good", "Typo", "Dies")
-    done = mlcdr("run", "t.yaml", "-j", 2)
-    assert done.code == 2
-    assert "Typo" in done.err
-    assert "Dies" not in done.err, "a crash is recorded by the run"
+    done = mlcdr("check", "t.yaml", "--try")
+    assert (done.code, done.out) == (2, "")
+    assert "methods.Changes.feature_space: cannot be fitted to tiny's first split: " in done.err
+    assert "the data of a run are not to be changed: take a copy (my_tried.py:" in done.err
 
 
 def test_a_metric_that_cannot_work_is_reported(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     write_config(metrics="my_tried.broken")
-    done = mlcdr("run", "t.yaml", "-j", 1)
+    done = mlcdr("check", "t.yaml", "--try")
     assert done.code == 2
     assert "AttributeError: 'numpy.ndarray' object has no attribute 'total'" in done.err
 
 
-def test_built_in_methods_are_not_tried_by_a_run(
-    here: Path, mlcdr: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+def test_a_run_tries_nothing_and_tells_the_first_failure_of_each_method(
+    here: Path, mlcdr: Callable[..., Outcome]
 ) -> None:
-    def refuse(*args: object) -> None:
-        raise AssertionError("tried")
-
-    monkeypatch.setattr(trying, "_failures", refuse)
-    write_config()
-    assert mlcdr("run", "t.yaml", "-j", 1).code == 0
-    write_config("Good")
-    mlcdr("run", "t.yaml", "-j", 1, "--no-try")
-    assert mlcdr("run", "t.yaml", "-j", 1).code == 0, "nor is what has been computed"
-
-
-def test_a_try_draws_no_random_number(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    write_config()
-    own = "methods.Own.learner=my_tried.Rolls"
-    found = []
-    for flags in (["--no-try"], []):
-        np.random.seed(3)  # noqa: NPY002
-        assert mlcdr("run", "t.yaml", "-j", 1, "--fresh", "--set", own, *flags).code == 0
-        found.append(Path("results/t/scores.csv").read_text())
-    assert found[0] == found[1]
+    write_config("Good", "Typo", "Refuses")
+    done = mlcdr("run", "t.yaml", "-j", 1)
+    assert done.code == 1
+    assert [line for line in done.err.splitlines() if line.startswith("first failure of")] == [
+        f"first failure of {name} on tiny, split 0: {why}; the run goes on"
+        for name, why in (
+            ("Typo", "AttributeError: 'Typo' object has no attribute 'bets_'"),
+            ("Refuses", "ValueError: never works"),
+        )
+    ]
+    assert "4 of 8 trials failed" in done.err
 
 
 def test_the_last_point_is_tried_too(here: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -55,31 +54,27 @@ def in_database(report: RunReport, query: str) -> list[tuple]:
         db.close()
 
 
-def test_a_worker_stays_with_its_data_set_and_then_takes_one_that_no_other_has() -> None:
-    def task(dataset: str, number: int) -> Any:
-        return SimpleNamespace(group=SimpleNamespace(source=SimpleNamespace(name=dataset)), number=number)
+def test_a_worker_stays_with_its_data_set_and_then_takes_one_that_no_other_has(arff: Path) -> None:
+    def group(dataset: str, number: int) -> Any:
+        return SimpleNamespace(source=SimpleNamespace(name=dataset), number=number)
 
-    left = workers._Tasks([task(name, k) for name in "abc" for k in range(2)])
     one, other = (SimpleNamespace(dataset="") for _ in range(2))
+    local: Any = workers.LocalWorkers(2, small.experiment(arff).limits)
+    local._workers = [one, other]
+    left = [group(name, k) for name in "abc" for k in range(2)]
     given = []
     for worker in (one, other, one, one, other, one):
-        next_one: Any = left.first(worker, [one, other])  # type: ignore[arg-type]
-        worker.dataset = next_one.group.source.name
-        given.append(f"{worker.dataset}{next_one.number}")
-        left.remove(next_one)
+        chosen = local._choose(worker, left)
+        worker.dataset = chosen.source.name
+        given.append(f"{worker.dataset}{chosen.number}")
+        left.remove(chosen)
     assert given == ["a0", "b0", "a1", "c0", "b1", "c1"]
     assert not left
 
-    worker = object.__new__(workers._Worker)
-    worker.pipe = SimpleNamespace(send=lambda group: None)  # type: ignore[assignment]
-    assert worker.give(task("a", 0))
-    assert worker.dataset == "a"
-
-    shared = workers._Tasks([task("a", 0), task("b", 0)])
     one.dataset, other.dataset = "b", "a"
     third = SimpleNamespace(dataset="c")
-    found: Any = shared.first(third, [one, other, third])  # type: ignore[arg-type]
-    assert found.group.source.name == "a", "all are begun, so it helps with the first"
+    first, second = group("a", 0), group("b", 0)
+    assert local._choose(third, [first, second]) is first, "all are begun, so it helps with the first"
 
 
 @pytest.mark.parametrize(
@@ -221,6 +216,10 @@ def _stillborn(*arguments: object) -> None:
     raise SystemExit(5)
 
 
+def has_begun(worker: workers._Worker) -> bool:
+    return worker.group is not None and worker.clock <= time.monotonic()
+
+
 def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
     arff: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,10 +229,10 @@ def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
     local = workers.LocalWorkers(2, experiment.limits)
 
     def stop_when_finished() -> None:
-        busy = [worker for worker in local._workers if worker.begun is not None and worker.task is not None]
+        busy = [worker for worker in local._workers if has_begun(worker)]
         if busy:
             until(lambda: all(worker.pipe.poll() for worker in busy), "results")
-            unread.extend(worker.task.group.split for worker in busy if worker.task)
+            unread.extend(worker.group.split for worker in busy if worker.group)
             raise Stop
 
     unread: list[int] = []
@@ -254,10 +253,9 @@ def test_a_worker_that_dies_while_the_run_is_stopped_is_no_result(arff: Path, mo
 
     def stop_when_dead() -> None:
         for worker in local._workers:
-            if worker.begun is not None and worker.task is not None:
+            if has_begun(worker):
                 worker.process.kill()
                 worker.process.join()
-                worker.task = replace(worker.task, again=1)  # its trial would be recorded as crashed
                 raise Stop
 
     given: list[str] = []
@@ -269,7 +267,7 @@ def test_a_worker_that_dies_while_the_run_is_stopped_is_no_result(arff: Path, mo
 
 def test_a_data_error_comes_from_a_worker_as_it_is(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing:
-        def compute(self, group: Group, begin: Callable[[], None]) -> None:
+        def prepare(self, group: Group) -> None:
             raise NotFetchedError("the file is gone", "tiny")
 
     monkeypatch.setattr(workers, "Computer", Refusing)
@@ -279,7 +277,7 @@ def test_a_data_error_comes_from_a_worker_as_it_is(arff: Path, tmp_path: Path, m
 
 def test_all_lines_of_an_error_come_from_a_worker(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing:
-        def compute(self, group: Group, begin: Callable[[], None]) -> None:
+        def prepare(self, group: Group) -> None:
             raise ConfigError(["first line", "second line"])
 
     monkeypatch.setattr(workers, "Computer", Refusing)

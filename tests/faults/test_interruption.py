@@ -84,21 +84,9 @@ def test_kill_9_of_the_run(folder: Path, gate: Gate, tmp_path: Path, jobs: str) 
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_kill_9_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path, delay: float) -> None:
     gate.close(0)
-    run = Run(
-        folder, tmp_path, "-j", "1", "--no-try", "--set", "limits.seconds=500", forked=False
-    )  # a worker, for the limit
+    run = Run(folder, tmp_path, "-j", "1", "--set", "limits.seconds=500", forked=False)  # a worker, for the limit
     until(run.workers, "worker", run.process)
     time.sleep(delay)
-    os.kill(run.pid, signal.SIGKILL)
-    run.end()
-    run.nobody_stays()
-
-
-def test_kill_9_while_a_method_is_tried(folder: Path, gate: Gate, tmp_path: Path) -> None:
-    """It is tried in a copy of the run's process, to which signals are blocked."""
-    gate.close(0)
-    run = Run(folder, tmp_path, "-j", "2")
-    until(run.workers, "copy of the process", run.process)
     os.kill(run.pid, signal.SIGKILL)
     run.end()
     run.nobody_stays()
@@ -155,7 +143,7 @@ def test_ctrl_c_before_the_work_begins(folder: Path, gate: Gate, tmp_path: Path,
 
 def test_ctrl_c_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path) -> None:
     gate.close(0)
-    run = Run(folder, tmp_path, "-j", "2", "--no-try", forked=False)
+    run = Run(folder, tmp_path, "-j", "2", forked=False)
     until(lambda: len(run.workers()) == 2, "workers", run.process)
     time.sleep(0.1)  # they import now
     os.killpg(run.pid, signal.SIGINT)

@@ -202,7 +202,7 @@ def test_one_or_two_blas_threads(folder: Path, tmp_path: Path) -> None:
 
 def test_a_scheduler_ends_the_whole_session(folder: Path, tmp_path: Path) -> None:
     """SIGTERM to the run and all its workers, as at the end of an allocation: interrupted, nothing crashed."""
-    run = Run(folder, tmp_path, "-j", "2", "-q", "--no-try", forked=False)
+    run = Run(folder, tmp_path, "-j", "2", "-q", forked=False)
     until(run.workers, "workers", run.process)
     for pid in run.members():
         with contextlib.suppress(ProcessLookupError):  # gone with those that were told before it
