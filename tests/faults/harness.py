@@ -1,8 +1,8 @@
 """What disturbs a run, and what is to be there afterwards: for the tests of faults and for `make torture`.
 
 The kills come at random moments, from a seed: after so many trials more on record, or so long after the start, and a
-random moment later. After each: no process is left, the record is whole (`PRAGMA integrity_check`), it holds no part of
-a fit's trials and has lost nothing that was there. When a run gets to its end its `scores.csv` is an undisturbed run's.
+random moment later. After each: no process is left, the record is whole (`PRAGMA integrity_check`), it holds no trial in
+part and has lost nothing that was there. When a run gets to its end its `scores.csv` is an undisturbed run's.
 """
 
 from __future__ import annotations
@@ -245,10 +245,6 @@ def whole(path: Path) -> set[tuple]:
         assert db.execute(f"{scores} WHERE status = 'done' GROUP BY key)").fetchone()[0] <= 1, "a trial in part"
         failed = db.execute("SELECT error FROM trials WHERE status = 'failed'").fetchall()
         assert failed == [], failed
-        # Of a group whose worker died the fits come one by one, so that it is these that are there as a whole or not.
-        fits = "SELECT method, count(*) AS n FROM trials GROUP BY dataset, method, split"
-        parts = db.execute(f"SELECT method FROM ({fits}) GROUP BY method HAVING count(DISTINCT n) > 1").fetchall()
-        assert parts == [], "a fit in part"
         return set(db.execute("SELECT key, split FROM trials").fetchall())
     finally:
         db.close()
