@@ -1,8 +1,8 @@
 """What disturbs a run, and what is to be there afterwards: for the tests of faults and for `make torture`.
 
 The kills come at random moments, from a seed: after so many trials more on record, or so long after the start, and a
-random moment later. After each: no process is left, the record is whole (`PRAGMA integrity_check`), it holds no trial in
-part and has lost nothing that was there. When a run gets to its end its `scores.csv` is an undisturbed run's.
+random moment later. After each: no process is left, the record is whole (`PRAGMA integrity_check`), it holds no trial
+in part and has lost nothing that was there. When a run gets to its end its `scores.csv` is an undisturbed run's.
 """
 
 from __future__ import annotations
