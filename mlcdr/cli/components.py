@@ -141,15 +141,13 @@ def check_methods(
     config. Failures of the same cause are printed together.
     """
     import_from_here()
-    from mlcdr.laws import checking, classes
+    from mlcdr.laws.candidates import load
+    from mlcdr.laws.checking import check
 
-    candidates = classes.load(what)
-    params = classes.read_parameters(set_ or (), candidates)
-    excluded = tuple(without or ())
     found = []
-    for each in candidates:
+    for each in load(what, set_ or ()):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            outcomes = list(checking.check(each.target, params[each.name], excluded, each.family))
+            outcomes = list(check(each, without or ()))
         found.append((each, outcomes))
         if lines := printed.getvalue().splitlines():
             print_notice(f"remark: {each.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")
@@ -157,7 +155,7 @@ def check_methods(
         print(escape_control_characters(f"{_judge(outcomes):<6}  {each.family} {each.name}: {_count(outcomes)}"))
     for each, outcomes in found:
         print(f"\n{each.name}")
-        for line in _list_outcomes(each.family, outcomes):
+        for line in _list_outcomes(outcomes):
             print(escape_control_characters(f"  {line}"))
     failed = any(_judge(outcomes) == "FAILED" for _, outcomes in found)
     raise typer.Exit(1 if failed else 0)
@@ -186,11 +184,11 @@ def _count(outcomes: list[Outcome]) -> str:
     return ", ".join(texts)
 
 
-def _list_outcomes(family: str, outcomes: list[Outcome]) -> Iterator[str]:
+def _list_outcomes(outcomes: list[Outcome]) -> Iterator[str]:
     """Lines on the checks of one class: those that fail, by their causes; those that do not apply; those that hold."""
-    from mlcdr.laws.checking import describe_laws, group_by_cause
+    from mlcdr.laws.checking import group_by_cause
 
-    requires = describe_laws(family)
+    requires = {each.law: each.requires for each in outcomes}
     for group in group_by_cause(outcomes):
         yield f"FAILED  {group[0].why}" + (f"  (line {group[0].place.removeprefix(':')})" if group[0].place else "")
         cases: dict[str, list[str]] = {}
@@ -205,4 +203,4 @@ def _list_outcomes(family: str, outcomes: list[Outcome]) -> Iterator[str]:
             yield f"skipped {each.law:<18}{each.why}"
     for each in outcomes:
         if each.verdict == "ok":
-            yield f"ok      {each.law:<18}{requires[each.law]}" + (f": {each.why}" if each.why else "")
+            yield f"ok      {each.law:<18}{each.requires}"
