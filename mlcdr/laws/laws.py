@@ -63,7 +63,7 @@ def row_order(subject: Subject) -> None:
 
 
 def label_order(subject: Subject) -> None:
-    """The order of the labels does not matter: in another order, each has the same scores."""
+    """The order of the labels does not matter: in another order, the scores are the same."""
     order = np.random.default_rng(3).permutation(5)
     check_equal(subject.scores(labels=order), subject.scores(), "labels in another order")
 
@@ -72,7 +72,7 @@ def label_order(subject: Subject) -> None:
 
 
 def predicts(subject: PartSubject) -> None:
-    """As part of a method (a single-label classifier in binary relevance), it predicts label sets."""
+    """As part of a method, it predicts label sets (a classifier of one label: in binary relevance)."""
     check_labels(subject, *make_problem(), "plain data")
 
 
@@ -115,6 +115,7 @@ def moments(subject: PartSubject) -> None:
     X, Y = make_problem(100)
     split = Moments.from_arrays(X, Y).without(np.arange(80, 100))
     from_split = score(subject.compose_small().fit_moments(split), X)
+    # As if no part could be fitted from moments.
     with mock.patch.object(contracts, "takes_moments", return_value=False):
         from_rows = subject.score(X[:80], Y[:80], X)
     check_equal(from_split, from_rows, "fit_moments of a split and fit")
@@ -156,7 +157,7 @@ def nested(subject: PartSubject) -> None:
 
 
 def independent(subject: PartSubject) -> None:
-    """Each output is fitted independently of the others."""
+    """Each output is fitted as if it were alone."""
     if subject.family != "learner" or not declared(subject.target, "independent_outputs", Learner):
         raise DoesNotApply("does not declare independent outputs")
     X, Y = make_problem()
@@ -166,7 +167,7 @@ def independent(subject: PartSubject) -> None:
 
 
 def awkward_labels(subject: PartSubject) -> None:
-    """Labels that never or always occur, are equal, or single, and no labels, cause no failure."""
+    """Labels that never or always occur, are equal or single, or none at all, cause no failure."""
     X, Y = make_problem()
     never, always, empty, same = Y.copy(), Y.copy(), Y.copy(), Y.copy()
     never[:, 1] = 0
@@ -182,7 +183,7 @@ def awkward_labels(subject: PartSubject) -> None:
 
 
 def awkward_features(subject: PartSubject) -> None:
-    """Features that are constant, equal, single, many, or of very different scales, or none, cause no failure."""
+    """Features that are constant, equal, single, many, of very different scales, or none cause no failure."""
     X, Y = make_problem()
     constant, doubled = X.copy(), X.copy()
     constant[:, 2] = 7

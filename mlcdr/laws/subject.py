@@ -143,7 +143,7 @@ def is_for_one_label(learner: Any) -> bool:
 
 
 def make_problem(n: int = 80, d: int = 8, k: int = 5, seed: int = 0) -> tuple[Array, Array]:
-    """Features and labels that depend on them; no two labels have the same frequency. As in a run, nobody may write."""
+    """Features and labels that depend on them; no two labels have the same frequency. They are read-only."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     scores = X @ rng.standard_normal((d, k)) / np.sqrt(d) + 0.3 * rng.standard_normal((n, k))
