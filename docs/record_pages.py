@@ -435,8 +435,8 @@ def _board(splits: dict[str, object], swept: Sequence[str], entries: Sequence[En
         facts = having[0].results.metric_facts(metric)
         same = [each for each in having if each.results.metric_facts(metric) == facts]
         if facts.higher_is_better is not None and not facts.is_time:
-            papers = [_only(each.results, metric) for each in same if not _is_contributed(each)]
-            contributed = [_only(each.results, metric) for each in same if _is_contributed(each)]
+            papers = [each.results.select("metric", [metric]) for each in same if not _is_contributed(each)]
+            contributed = [each.results.select("metric", [metric]) for each in same if _is_contributed(each)]
             board = _ranked(papers, contributed, metric)
             if board is not None:
                 boards.append(_with_names_of_tables(board.html(), entries))
@@ -457,11 +457,6 @@ def _with_names_of_tables(page: str, entries: Iterable[Entry]) -> str:
     return page
 
 
-def _only(results: Results, metric: str) -> Results:
-    cells = {key: cell for key, cell in results.cells.items() if key[3] == metric}
-    return replace(results, metrics=(metric,), cells=cells)
-
-
 def _told_apart(results: Results, papers: Sequence[Results]) -> Results:
     """A contributed run without the methods that a paper's run has too; others of the same name get the run's name."""
     called = {}
@@ -469,15 +464,7 @@ def _told_apart(results: Results, papers: Sequence[Results]) -> Results:
         alike = [each for each in papers if method in each.methods]
         if not any(method in joining.join([each, results]).methods for each in alike):
             called[method] = f"{method} ({results.name})" if alike else method
-    methods = {called[name]: spec for name, spec in results.experiment.methods.items() if name in called}
-    return replace(
-        results,
-        experiment=results.experiment.model_copy(update={"methods": methods}),
-        methods=tuple(methods),
-        cells={(d, called[m], point, k): cell for (d, m, point, k), cell in results.cells.items() if m in called},
-        grids={called[method]: paths for method, paths in results.grids.items() if method in called},
-        best={(d, called[m], point, k): best for (d, m, point, k), best in results.best.items() if m in called},
-    )
+    return results.rename_methods(called)
 
 
 def _common(having: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -170,7 +170,7 @@ def test_a_run_that_an_error_ended(here: Path, monkeypatch: pytest.MonkeyPatch) 
     def no_space(*_: object) -> None:
         raise ResultsError("scores.csv: cannot be written: No space\nleft on device")
 
-    monkeypatch.setattr(writing, "write_scores", no_space)
+    monkeypatch.setattr(writing, "write_frame", no_space)
     with pytest.raises(ResultsError):
         run(load_experiment("e.yaml"), Path("results"))
     found = progress(Path("results/small"))

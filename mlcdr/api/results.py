@@ -19,7 +19,8 @@ from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
 from mlcdr.results.failures import describe_error, gather_failures
-from mlcdr.results.imports import read_number, read_table
+from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
+from mlcdr.results.imports import read_frame
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
 from mlcdr.tables import layouts, tables
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from mlcdr.experiment.division import Split
     from mlcdr.reproduce.published import PublishedComparison
     from mlcdr.tables.figures import Drawing
+
+# The columns of `kept/index.csv` after those of paths.
+_KEPT = {"split": int, "key": str, "scores": str, "model": str}
 
 _Item = TypeVar("_Item", bound=Shown)
 
@@ -177,7 +181,7 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        return _read_csv(self.folder / "scores.csv", ("split", "metric", "value"))
+        return _show(read_frame(self.folder / "scores.csv", SCORES, gaps=True))
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -188,7 +192,8 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        return _read_csv(self.folder / "summary.csv", ("metric", "mean", "std", "se", "n"))
+        found = _show(read_frame(self.folder / "summary.csv", SUMMARY, gaps=True))
+        return found.assign(n=found["n"].fillna(0).astype(int))
 
     @cached_property
     def chosen(self) -> pd.DataFrame:
@@ -203,10 +208,10 @@ class Results:
         """
         import pandas as pd
 
-        path, last = self.folder / "chosen.csv", ("split", "parameter", "value")
+        path = self.folder / "chosen.csv"
         if is_regular_file(path):
-            return _read_csv(path, last, texts=("value",))
-        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *last])
+            return _show(read_frame(path, CHOSEN))
+        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *CHOSEN])
 
     @cached_property
     def models(self) -> pd.DataFrame:
@@ -220,7 +225,7 @@ class Results:
         folder = self.folder / "kept"
         if not self.experiment.keep.models:
             raise ResultsError(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
-        kept = _read_csv(folder / "index.csv", ("split", "key", "scores", "model"))
+        kept = _show(read_frame(folder / "index.csv", _KEPT))
         kept = kept[kept["model"] != ""].drop(columns=["key", "scores"]).reset_index(drop=True)
         return kept.assign(path=[str(folder / path) for path in kept.pop("model")])
 
@@ -395,29 +400,10 @@ class Results:
             return about + f"<p>{html.escape(str(error))}</p>"
 
 
-def _read_csv(path: Path, last: tuple[str, ...], texts: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Read an export of the record; values of a swept parameter become numbers if all of them are, else texts.
-
-    `texts`: columns that are always read as texts.
-    """
-    import pandas as pd
-
-    if not is_regular_file(path):
-        raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
-    paths, rows = read_table(path, last)
-    columns = ("dataset", "method", *paths, *last)
-    numbers = {"split": int, "n": int, "value": float, "mean": float, "std": float, "se": float}
-    kinds = {name: kind for name, kind in numbers.items() if name not in texts}
-    read: list[list[Any]] = []
-    for line, row in rows:
-        named = zip(columns, row, strict=True)
-        read.append([read_number(path, line, name, text, gaps=True) if name in kinds else text for name, text in named])
-    frame = pd.DataFrame(read, columns=list(columns))
-    try:
-        frame = frame.astype({column: kind for column, kind in kinds.items() if column in frame})
-    except ValueError as error:
-        raise ResultsError(f"{path}: {error}") from error
-    return frame.assign(**{path: as_numbers(frame[path]) for path in paths})
+def _show(frame: pd.DataFrame) -> pd.DataFrame:
+    """A file's frame, in which values of a swept parameter are numbers if all of them are."""
+    frame = frame.reset_index(drop=True)
+    return frame.assign(**{path: as_numbers(frame[path]) for path in paths_of(frame)})
 
 
 def _draw_labels(found: folders.Results) -> Iterator[Drawing]:

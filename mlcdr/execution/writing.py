@@ -25,7 +25,8 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.store import Store, place
-from mlcdr.results.tabulate import write_chosen, write_labels, write_scores, write_summary
+from mlcdr.results.tabulate import write_chosen, write_frame, write_labels, write_summary
+from mlcdr.results.trials import read_scores, read_tuning
 from mlcdr.whole_files import write_atomically
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
@@ -119,14 +120,14 @@ def write_results(
     report.failures = [(plan.trials[key], error) for key, error in failures.items()] + report.failures
     crashed = store.crashed_places()
     report.crashed = sum(place(trial) in crashed for trial, _ in report.failures)
-    scores = store.scores(list(plan.trials))
-    report.done = len(scores)
-    columns = (swept, [metric.label for metric in experiment.metrics])
-    write_scores(folder / "scores.csv", trials, scores, *columns)
-    write_summary(folder / "summary.csv", trials, scores, *columns)
+    report.done = len(store.done() & plan.trials.keys())
+    scores = read_scores(folder, experiment)
+    assert scores is not None, "the plan is on record"
+    write_frame(folder / "scores.csv", scores)
+    write_summary(folder / "summary.csv", scores)
     chosen, of_labels = folder / "chosen.csv", folder / "labels.csv"
     if _chooses(experiment):
-        write_chosen(chosen, trials, store.choices(list(plan.trials)), swept)
+        write_chosen(chosen, read_tuning(folder, experiment)[0])
     else:
         _remove(chosen)  # of an earlier config
     if experiment.by_label:

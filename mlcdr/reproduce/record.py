@@ -18,7 +18,7 @@ import math
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -226,7 +226,7 @@ def find_rows(tables: Iterable[str], datasets: Iterable[str], folder: Path | Non
     datasets, rows = set(datasets), []
     for table in tables:
         stored = find(table, folder)
-        common = [restrict(each, datasets) for each in stored if datasets & set(each.datasets)]
+        common = [each.select("dataset", datasets) for each in stored if datasets & set(each.datasets)]
         if not common:
             has = ", ".join(name for each in stored for name in each.datasets)
             raise ResultsError(f"record {table}: has no data set of yours ({', '.join(sorted(datasets))}), only {has}")
@@ -431,10 +431,3 @@ def count_beyond(rows: Iterable[ComparedCell]) -> tuple[int, dict[int, int], dic
             beyond[limit] += z > limit
             expected[limit] += 2 * float(stats.t.sf(limit, degrees))
     return cells, beyond, expected
-
-
-def restrict(results: Results, datasets: Iterable[str]) -> Results:
-    """The results on some data sets only."""
-    kept = tuple(name for name in results.datasets if name in set(datasets))
-    cells = {key: cell for key, cell in results.cells.items() if key[0] in kept}
-    return replace(results, datasets=kept, cells=cells)

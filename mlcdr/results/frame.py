@@ -35,8 +35,17 @@ import pandas as pd
 
 from mlcdr.results.scores import are_same
 
-SPREAD = ["mean", "std", "se", "n"]
-"""The numbers of a row of a summary."""
+# The columns after those of paths, with the types of their values.
+SCORES: Mapping[str, type] = {"split": int, "metric": str, "value": float}
+SUMMARY: Mapping[str, type] = {"metric": str, "mean": float, "std": float, "se": float, "n": float}
+CHOSEN: Mapping[str, type] = {"split": int, "parameter": str, "value": str}
+
+
+def paths_of(frame: pd.DataFrame) -> tuple[str, ...]:
+    """The columns of config paths of scores, or of a summary."""
+    names = list(frame)
+    end = names.index("split" if "split" in names else "metric")
+    return tuple(names[2:end])
 
 
 def make_places(values: Mapping[str, Iterable[str]]) -> pd.DataFrame:
@@ -49,9 +58,9 @@ def order_column(texts: pd.Series, order: Iterable[str]) -> pd.Series:
     return texts.astype(pd.CategoricalDtype(list(dict.fromkeys([*order, *texts.unique()])), ordered=True))
 
 
-def with_paths(frame: pd.DataFrame, paths: Sequence[str]) -> pd.DataFrame:
-    """The frame with a column for each path; `""` in those that it did not have."""
-    return frame.assign(**{path: "" for path in paths if path not in frame})
+def order_columns(frame: pd.DataFrame, orders: Mapping[str, Iterable[str]]) -> pd.DataFrame:
+    """The frame with those of its columns that have an order as ordered categories."""
+    return frame.assign(**{name: order_column(frame[name], order) for name, order in orders.items() if name in frame})
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

@@ -1,66 +1,33 @@
-"""Results from `summary.csv` and `scores.csv`, for folders without a record of trials.
+"""The CSV files of a results folder as frames (`mlcdr.results.frame`).
 
-Another program may have written them, or they are what was kept of a run. What is missing or broken in them raises
-`ResultsError` with the file, the line and what is wrong.
+Folders without a record are opened from them: another program may have written them, or they are what was kept of a
+run. What is missing or broken in them raises `ResultsError` with the file, the line and what is wrong.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
+
+import pandas as pd
 
 from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError
-from mlcdr.results.scores import LARGEST, Cell, Choices, Key, NoResults, SplitScores
+from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY
+from mlcdr.results.scores import LARGEST, NoResults
 from mlcdr.whole_files import is_regular_file
 
-_SUMMARY = ("metric", "mean", "std", "se", "n")
-_SCORES = ("split", "metric", "value")
-_CHOSEN = ("split", "parameter", "value")
 
+def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.DataFrame:
+    """A CSV file with the columns `dataset, method, <varied paths> …, *last`; the index is the line of each row.
 
-def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
-    """The swept paths and the cells of a `summary.csv`: `dataset, method, <swept> …, metric, mean, std, se, n`.
-
-    A row whose mean is empty, NaN or beyond `LARGEST` gives no cell.
-
-    Raises
-    ------
-    ResultsError
-        When the file is broken; `NoResults` when it is missing or has no rows.
-    """
-    if not is_regular_file(path):
-        raise NoResults(_missing(path))
-    paths, rows = read_table(path, _SUMMARY)
-    cells: dict[Key, Cell] = {}
-    seen: set[Key] = set()
-    for line, (dataset, method, *point, metric, mean, std, se, n) in rows:
-        key = (dataset, method, tuple(point), metric)
-        if key in seen:
-            what = ", ".join(value for value in (dataset, method, *point, metric) if value != "")
-            raise ResultsError(f"{path}:{line}: a second row for {what}")
-        seen.add(key)
-        numbers = [
-            read_number(path, line, name, text, gaps=True)
-            for name, text in zip(_SUMMARY[1:], (mean, std, se, n), strict=True)
-        ]
-        if math.isinf(numbers[0]):
-            raise ResultsError(f"{path}:{line}: column mean: {mean!r} is not a number")
-        if not abs(numbers[0]) <= LARGEST:
-            continue
-        if not (numbers[3] >= 1 and numbers[3] % 1 == 0):
-            raise ResultsError(f"{path}:{line}: column n: a mean needs the number of splits it is taken over")
-        std_, se_ = (spread if abs(spread) <= LARGEST else math.nan for spread in numbers[1:3])
-        cells[key] = Cell(numbers[0], std_, se_, int(numbers[3]))
-    if not cells:
-        raise NoResults(f"{path}: holds no results, {'only empty means' if seen else 'only a header'}")
-    return paths, cells
-
-
-def import_splits(path: Path) -> SplitScores:
-    """The scores of a `scores.csv` that are defined: `dataset, method, <swept> …, split, metric, value`.
+    Parameters
+    ----------
+    path : path
+    last : mapping
+        Column → the type of its values. A float may be NaN, or empty, only with `gaps`.
 
     Raises
     ------
@@ -68,51 +35,31 @@ def import_splits(path: Path) -> SplitScores:
         When the file is broken; `NoResults` when it is missing.
     """
     if not is_regular_file(path):
-        raise NoResults(_missing(path))
-    paths, rows = read_table(path, _SCORES)
-    values: dict[Key, dict[int, float]] = {}
-    for line, (dataset, method, *point, split, metric, value) in rows:
-        by_split = values.setdefault((dataset, method, tuple(point), metric), {})
-        if not (split.isdecimal() and len(split) < 10):
-            raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
-        if int(split) in by_split:
-            what = ", ".join(each for each in (dataset, method, *point, metric) if each != "")
-            raise ResultsError(f"{path}:{line}: a second row for {what}, split {split}")
-        by_split[int(split)] = read_number(path, line, "value", value)
-    return SplitScores(paths, values).defined()
-
-
-def import_choices(path: Path) -> Choices:
-    """The choices of a `chosen.csv`: `dataset, method, <swept> …, split, parameter, value`; none without the file.
-
-    Raises
-    ------
-    ResultsError
-        When the file is broken.
-    """
-    if not is_regular_file(path):
-        return Choices((), {})
-    paths, rows = read_table(path, _CHOSEN)
-    counts: dict[Key, Counter[str]] = {}
-    for _, (dataset, method, *point, _, parameter, value) in rows:
-        counts.setdefault((dataset, method, tuple(point), parameter), Counter())[value] += 1
-    return Choices(paths, counts)
-
-
-def _missing(path: Path) -> str:
-    return f"{path}: missing; run the experiment again (only what is not done yet will run)"
-
-
-def read_table(path: Path, last: tuple[str, ...]) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
-    """The swept paths of a CSV file with the columns `dataset, method, <swept> …, *last`; and its rows by line."""
-    rows = read_csv(path, ResultsError)
-    header = tuple(next(rows, (1, []))[1])
+        raise NoResults(f"{path}: missing; run the experiment again (only what is not done yet will run)")
+    lines = list(read_csv(path, ResultsError))
+    header = lines[0][1] if lines else []
     if not header:
         raise ResultsError(f"{path}:1: empty; a header was expected")
-    if header[:2] != ("dataset", "method") or header[-len(last) :] != last:
-        wanted = ",".join(("dataset", "method", "<swept …>", *last))
+    first = ["dataset", "method"]
+    paths = header[2 : -len(last)]
+    known = {*first, *SCORES, *SUMMARY, *last}
+    if header != [*first, *paths, *last] or len(set(paths) - known) < len(paths):
+        wanted = ",".join([*first, "<swept …>", *last])
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
-    return header[2 : -len(last)], rows
+    numbers, rows = zip(*lines, strict=True)
+    frame = pd.DataFrame(rows[1:], index=numbers[1:], columns=header)
+    for name, kind in last.items():
+        if kind is int:
+            frame[name] = [_read_count(path, line, name, text) for line, text in frame[name].items()]
+        if kind is float:
+            frame[name] = [read_number(path, line, name, text, gaps) for line, text in frame[name].items()]
+    return frame.astype({name: kind for name, kind in last.items() if kind is not str})
+
+
+def _read_count(path: Path, line: int, column: str, text: str) -> int:
+    if not (text.isdecimal() and len(text) < 10):
+        raise ResultsError(f"{path}:{line}: column {column}: {text!r} is not the number of a split")
+    return int(text)
 
 
 def read_number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:
@@ -124,3 +71,63 @@ def read_number(path: Path, line: int, column: str, text: str, gaps: bool = Fals
     if math.isnan(value) and not gaps:
         raise ResultsError(f"{path}:{line}: column {column}: {text!r} is not a number")
     return value
+
+
+def import_summary(path: Path) -> pd.DataFrame:
+    """The means of a `summary.csv`. A row whose mean is empty, NaN or beyond `LARGEST` is left out.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken; `NoResults` when it is missing or has no means.
+    """
+    frame = read_frame(path, SUMMARY, gaps=True)
+    _refuse_repeated(path, frame.drop(columns=["mean", "std", "se", "n"]))
+    for line in frame.index[frame["mean"].abs() == math.inf]:
+        _refuse(path, line, f"column mean: '{frame['mean'][line]}' is not a number")
+    found = frame[frame["mean"].abs() <= LARGEST]
+    for line in found.index[~((found["n"] >= 1) & (found["n"] % 1 == 0))]:
+        _refuse(path, line, "column n: a mean needs the number of splits it is taken over")
+    if found.empty:
+        raise NoResults(f"{path}: holds no results, {'only empty means' if len(frame) else 'only a header'}")
+    spreads = {name: found[name].where(found[name].abs() <= LARGEST) for name in ("std", "se")}
+    return found.assign(**spreads, n=found["n"].astype(int)).reset_index(drop=True)
+
+
+def import_scores(path: Path) -> pd.DataFrame:
+    """The scores of a `scores.csv`.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken; `NoResults` when it is missing.
+    """
+    frame = read_frame(path, SCORES)
+    _refuse_repeated(path, frame.drop(columns="value"))
+    return frame.reset_index(drop=True)
+
+
+def import_tuning(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What a `chosen.csv` says was chosen, and an empty frame for what was tried; without the file, two empty ones.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken.
+    """
+    chosen = pd.DataFrame(columns=["dataset", "method", *CHOSEN])
+    if is_regular_file(path):
+        chosen = read_frame(path, CHOSEN).reset_index(drop=True)
+    return chosen, pd.DataFrame(columns=["dataset", "method", "split", "value"])
+
+
+def _refuse_repeated(path: Path, keys: pd.DataFrame) -> None:
+    """Refuse two rows for one number."""
+    for line in keys.index[keys.duplicated()]:
+        row = keys.loc[line]
+        split = f", split {row.pop('split')}" if "split" in row else ""
+        _refuse(path, line, f"a second row for {', '.join(filter(None, row))}{split}")
+
+
+def _refuse(path: Path, line: int, what: str) -> NoReturn:
+    raise ResultsError(f"{path}:{line}: {what}")

@@ -13,18 +13,20 @@ Means are rounded to six digits, as in the record (`mlcdr.reproduce.record`): ro
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
+
+import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment, MethodSpec
+from mlcdr.results.frame import SUMMARY, order_columns, paths_of
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Key, Point, are_same
+from mlcdr.results.scores import are_same
 
-_T = TypeVar("_T")
 LARGE = "large"
 """The ending of the name of an experiment that has the large data sets of a table."""
 _Table = dict[str, int]
@@ -47,38 +49,59 @@ def join(every: Sequence[Results]) -> Results:
     _refuse_other_data(every)
     names = _name_methods(every, swept, metrics)
     folder = Path(", ".join(str(each.folder) for each in every))
-    pairs = list(zip(every, names, strict=True))
-
-    def gather(content: Callable[[Results], Mapping[Key, _T]]) -> dict[Key, _T]:
-        """What the folders have by cell, keyed as in the whole; of two at one place the first."""
-        found: dict[Key, _T] = {}
-        for each, called in pairs:
-            for (dataset, method, point, metric), value in content(each).items():
-                if metric in metrics:
-                    found.setdefault((dataset, called[method], _align(point, each.swept, swept), metric), value)
-        return found
-
-    def refuse() -> NoReturn:
-        raise ResultsError(f"{folder}: only the means of several folders are joined")
-
+    renamed = [each.rename_methods(called) for each, called in zip(every, names, strict=True)]
+    paths = list(dict.fromkeys([*swept, *(path for each in every for path in paths_of(each.summary))]))
+    parts = [_align(each, swept, metrics) for each in renamed]
+    whole = pd.concat(parts).fillna(dict.fromkeys(paths, ""))
+    summary = whole.drop_duplicates(["dataset", "method", *swept, "metric"], ignore_index=True)
+    summary["mean"] = [float(f"{mean:.6g}") for mean in summary["mean"]]
+    summary = summary[["dataset", "method", *paths, *SUMMARY]]
+    points = dict.fromkeys(point for each in every for point in _align_points(each, swept))
+    grids: dict[str, tuple[str, ...]] = {}
+    for each in renamed:
+        for method, grid in each.grids.items():
+            grids.setdefault(method, tuple(path for path in grid if path not in swept))
     return Results(
         folder=folder,
-        experiment=_join_experiments(every, names),
-        swept=swept,
-        points=tuple(dict.fromkeys(_align(point, each.swept, swept) for each in every for point in each.points)),
-        datasets=tuple(dict.fromkeys(name for each in every for name in each.datasets)),
-        methods=tuple(dict.fromkeys(called[method] for each, called in pairs for method in each.methods)),
-        metrics=metrics,
-        cells={
-            key: replace(cell, mean=float(f"{cell.mean:.6g}")) for key, cell in gather(lambda each: each.cells).items()
-        },
-        grids={called[method]: paths for each, called in reversed(pairs) for method, paths in each.grids.items()},
-        best=gather(lambda each: each.best),
-        read_splits=refuse,
-        read_choices=refuse,
+        experiment=_join_experiments(renamed),
+        summary=order_columns(summary, _join_orders(renamed, metrics)),
+        points=tuple(points),
+        grids=grids,
+        read_scores=partial(_refuse, folder),
+        read_tuning=partial(_refuse, folder),
         remarks=(*_remark_on_splits(every), *_remark_on_parts(every)),
         joined=True,
     )
+
+
+def _align(results: Results, swept: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """A folder's means of some metrics among all swept paths, as texts."""
+    texts = ["dataset", "method", *paths_of(results.summary), "metric"]
+    summary = results.summary.astype(dict.fromkeys(texts, object))
+    # the best of a grid stands at all values that another folder sweeps
+    foreign = dict.fromkeys(set(swept) - set(results.swept), "")
+    return summary[summary["metric"].isin(metrics)].assign(**foreign)
+
+
+def _align_points(results: Results, swept: Sequence[str]) -> list[tuple[str, ...]]:
+    """The points of a folder's own sweep among all swept paths."""
+    points = [dict(zip(results.swept, point, strict=True)) for point in results.points]
+    return [tuple(point.get(path, "") for path in swept) for point in points]
+
+
+def _join_orders(every: Sequence[Results], metrics: Sequence[str]) -> dict[str, list[str]]:
+    """Column → its values, the first folder's first."""
+    orders: dict[str, list[str]] = {"dataset": [], "method": [], "metric": list(metrics)}
+    for each in every:
+        orders["dataset"] += each.datasets
+        orders["method"] += each.methods
+        for path in paths_of(each.summary):
+            orders[path] = ["", *orders.get(path, []), *each.summary[path].cat.categories]
+    return orders
+
+
+def _refuse(folder: Path) -> NoReturn:
+    raise ResultsError(f"{folder}: only the means of several folders are joined")
 
 
 def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
@@ -164,14 +187,15 @@ def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...],
     if _varied(first, method) != _varied(second, method):
         return False
     lasting = [metric for metric in metrics if not first.metric_facts(metric).is_time]
-    one, other = (dict(_means_of(each, method, swept, lasting)) for each in (first, second))
-    return all(are_same(one[key], other[key]) for key in one.keys() & other.keys())
+    one, other = (_align(each.select("method", [method]), swept, lasting) for each in (first, second))
+    both = one.merge(other, on=["dataset", "method", *swept, "metric"])
+    return all(are_same(*means) for means in zip(both["mean_x"], both["mean_y"], strict=True))
 
 
 def _varied(results: Results, method: str) -> set[str]:
     """The swept parameters of which a method has values."""
-    points = (point for _, name, point, _ in results.cells if name == method)
-    return {path for point in points for path, value in zip(results.swept, point, strict=True) if value}
+    own = results.summary[results.summary["method"] == method]
+    return {path for path in results.swept if (own[path] != "").any()}
 
 
 def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec], swept: Iterable[str] = ()) -> list[str]:
@@ -204,26 +228,12 @@ def _without(method: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
     return method
 
 
-def _means_of(
-    results: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]
-) -> Iterator[tuple[Key, float]]:
-    for (dataset, name, point, metric), cell in results.cells.items():
-        if name == method and metric in metrics:
-            yield (dataset, method, _align(point, results.swept, swept), metric), cell.mean
-
-
-def _align(point: Point, own: tuple[str, ...], swept: tuple[str, ...]) -> Point:
-    """A point of a folder's own sweep among all swept paths."""
-    values = dict(zip(own, point, strict=True))
-    return tuple(values.get(path, "") for path in swept)
-
-
-def _join_experiments(every: Sequence[Results], names: Sequence[dict[str, str]]) -> Experiment:
+def _join_experiments(every: Sequence[Results]) -> Experiment:
     """The first folder's experiment with the methods of all; what only one folder has is left out."""
     methods: dict[str, MethodSpec] = {}
-    for each, called in zip(every, names, strict=True):
-        for name, spec in each.experiment.methods.items():
-            methods.setdefault(called.get(name, name), spec)
+    for each in every:
+        for method, spec in each.experiment.methods.items():
+            methods.setdefault(method, spec)
     name = join_words(list(dict.fromkeys(each.name for each in every)))
     changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
     return every[0].experiment.model_copy(update=changed)

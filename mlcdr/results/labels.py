@@ -16,11 +16,11 @@ import numpy as np
 
 from mlcdr.errors import ResultsError
 from mlcdr.metrics import BY_LABEL
-from mlcdr.results.imports import read_number, read_table
+from mlcdr.results.imports import read_frame
 from mlcdr.whole_files import is_regular_file
 
 NAME = "labels.csv"
-COLUMNS = ("split", "label", "metric", "value", "frequency")
+COLUMNS: Mapping[str, type] = {"split": int, "label": str, "metric": str, "value": float, "frequency": float}
 PARTS = ("head", "middle", "tail")
 """The labels of a data set in thirds, by frequency."""
 
@@ -81,21 +81,20 @@ def read_label_scores(folder: Path) -> LabelScores | None:
     path = folder / NAME
     if not is_regular_file(path):
         return None
-    _, rows = read_table(path, COLUMNS)
+    rows = read_frame(path, COLUMNS)
+    for what, right in {
+        "column metric: {metric!r} is no metric of single labels": rows["metric"].isin(BY_LABEL),
+        "column frequency: '{frequency:g}' is no share": rows["frequency"].between(0, 1),
+        "column value: '{value}' is not a number": rows["value"].abs() < math.inf,
+    }.items():
+        for line in rows.index[~right]:
+            raise ResultsError(f"{path}:{line}: {what.format(**rows.loc[line])}")
     values: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
     frequencies: dict[str, dict[str, float]] = {}
-    for line, (dataset, method, *point, _, label, metric, value, frequency) in rows:
-        if metric not in BY_LABEL:
-            raise ResultsError(f"{path}:{line}: column metric: {metric!r} is no metric of single labels")
-        share = read_number(path, line, "frequency", frequency)
-        if not 0 <= share <= 1:
-            raise ResultsError(f"{path}:{line}: column frequency: {frequency!r} is no share")
+    for dataset, method, *point, _, label, metric, value, frequency in rows.itertuples(index=False, name=None):
         name = ", ".join([method, *filter(None, point)])
-        number = read_number(path, line, "value", value)
-        if math.isinf(number):
-            raise ResultsError(f"{path}:{line}: column value: {value!r} is not a number")
-        values.setdefault((dataset, metric), {}).setdefault(name, {}).setdefault(label, []).append(number)
-        frequencies.setdefault(dataset, {})[label] = share
+        values.setdefault((dataset, metric), {}).setdefault(name, {}).setdefault(label, []).append(value)
+        frequencies.setdefault(dataset, {})[label] = frequency
     means = {
         key: {name: {label: math.fsum(v) / len(v) for label, v in of.items()} for name, of in by_method.items()}
         for key, by_method in values.items()

@@ -9,7 +9,7 @@ A method with `tune: {scope: test}` has one number where it has a grid: the best
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,60 +22,49 @@ from mlcdr.data.files import Part
 from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
-from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
+from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths
 from mlcdr.results.failures import Place, describe_error
-from mlcdr.results.frame import are_complete, order_column
-from mlcdr.results.imports import import_cells, import_choices, import_splits
+from mlcdr.results.frame import are_complete, order_columns, paths_of, summarise
+from mlcdr.results.imports import import_scores, import_summary, import_tuning
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
+from mlcdr.results.old import OldResults
 from mlcdr.results.record import read_failures
-from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores, over_all_splits
-from mlcdr.results.trials import read_planned_choices, read_planned_trials
+from mlcdr.results.scores import LARGEST, NoResults, round_score
+from mlcdr.results.trials import read_scores, read_tuning
 from mlcdr.whole_files import is_regular_file
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, eq=False)
+class Results(OldResults):
     """What one results folder holds.
 
     Attributes
     ----------
     folder : Path
     experiment : Experiment
-    swept : tuple of str
-        The swept config paths (`label_space.n_components`); not those of a grid of which only the best is shown.
-    points : tuple of Point
-        The points of the sweep in the config's order; methods without a swept parameter have `""` there. Values
-        at which nothing has a result are included.
-    datasets, methods, metrics : tuple of str
-        In the config's order; data sets and methods of the config that never got a result are among them, metrics not.
-    cells : dict
-        (data set, method, point, metric) → the mean over splits; of a grid (`grids`) the best. Undefined means are
-        left out.
+    summary : frame
+        The means over the splits; of a grid (`grids`) the best.
+    points : tuple of tuples
+        The points of the sweep in the config's order, a value of each of `swept`; methods without a swept parameter
+        have `""` there. Values at which nothing has a result are included.
     grids : dict
         Method → the paths of its grid, for methods of which only the best of a grid is shown.
-    best : dict
-        (data set, method, point, metric) → what was taken from a grid.
+    read_scores, read_tuning : callable
+        Read `scores`; `chosen` and `tried`.
     remarks : tuple of str
         What a reader must know of several folders that were joined: which of them have other splits.
     joined : bool
         Whether these are of several folders, whose numbers of splits may differ by intent.
-    read_splits, read_choices : callable
-        Read `split_scores` and `choices`.
     """
 
     folder: Path
     experiment: Experiment
-    swept: tuple[str, ...]
-    points: tuple[Point, ...]
-    datasets: tuple[str, ...]
-    methods: tuple[str, ...]
-    metrics: tuple[str, ...]
-    cells: dict[Key, Cell]
+    summary: pd.DataFrame
+    points: tuple[tuple[str, ...], ...]
     grids: dict[str, tuple[str, ...]]
-    best: dict[Key, Best]
-    read_splits: Callable[[], SplitScores]
-    read_choices: Callable[[], Choices]
+    read_scores: Callable[[], pd.DataFrame]
+    read_tuning: Callable[[], tuple[pd.DataFrame, pd.DataFrame]]
     remarks: tuple[str, ...] = ()
     joined: bool = False
 
@@ -96,100 +85,30 @@ class Results:
         return Manifest.read(self.folder)
 
     @cached_property
-    def choices(self) -> Choices:
-        """The values that trials chose for the parameters they tuned.
-
-        Raises
-        ------
-        ResultsError
-            When they cannot be read.
-        """
-        return self.read_choices()
-
-    @cached_property
-    def split_scores(self) -> SplitScores:
-        """The scores of the single splits, at every point of the sweep and of grids.
-
-        Raises
-        ------
-        ResultsError
-            When they cannot be read.
-        """
-        return self.read_splits()
-
-    @cached_property
     def scores(self) -> pd.DataFrame:
-        """The scores of the single splits (`mlcdr.results.frame`).
+        """The scores of the single splits, at every point of the sweep and of grids.
 
         Raises
         ------
         ResultsError
             When they cannot be read; `NoResults` when there are none.
         """
-        paths = self.split_scores.paths
-        rows = [
-            (*key[:2], *key[2], split, key[3], value)
-            for key, by_split in self.split_scores.values.items()
-            for split, value in by_split.items()
-        ]
-        return self._ordered(pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "metric", "value"]))
+        return self._in_order(_without_undefined(self.read_scores()))
 
     @cached_property
-    def summary(self) -> pd.DataFrame:
-        """The means over the splits (`mlcdr.results.frame`)."""
-        of_grids = tuple(dict.fromkeys(path for grid in self.grids.values() for path in grid))
-        rows = []
-        for (dataset, method, point, metric), cell in self.cells.items():
-            taken = dict(cell.setting)
-            setting = [taken.get(path, "") for path in of_grids]
-            rows.append((dataset, method, *point, *setting, metric, cell.mean, cell.std, cell.se, cell.n))
-        names = ["dataset", "method", *self.swept, *of_grids, "metric", "mean", "std", "se", "n"]
-        return self._ordered(pd.DataFrame(rows, columns=names))
-
-    @cached_property
-    def chosen(self) -> pd.DataFrame:
-        """What trials chose for the parameters they tuned: dataset, method, paths, split, parameter, value.
+    def taken(self) -> pd.DataFrame:
+        """Those of the scores of which the summary has the means: of a grid, the best of each repetition.
 
         Raises
         ------
         ResultsError
-            When it cannot be read.
+            When the scores cannot be read.
         """
-        rows = []
-        for (dataset, method, point, parameter), counts in self.choices.counts.items():
-            rows += [(dataset, method, *point, parameter, value) for value in counts.elements()]
-        return pd.DataFrame(rows, columns=["dataset", "method", *self.choices.paths, "parameter", "value"])
-
-    @cached_property
-    def tried(self) -> pd.DataFrame:
-        """What trials tried as they tuned: dataset, method, one column for each tuned path, value (of the criterion).
-
-        A path that a method does not tune is `""` there.
-
-        Raises
-        ------
-        ResultsError
-            When it cannot be read.
-        """
-        rows = [
-            {"dataset": dataset, "method": method, **dict(setting), "value": value}
-            for (dataset, method), tried in self.choices.tried.items()
-            for setting, values in tried.items()
-            for value in values
-        ]
-        tuned = dict.fromkeys(path for row in rows for path in row if path not in ("dataset", "method", "value"))
-        names = ["dataset", "method", *tuned, "value"]
-        return pd.DataFrame(rows, columns=names).fillna(dict.fromkeys(tuned, ""))
-
-    def _ordered(self, frame: pd.DataFrame) -> pd.DataFrame:
-        order: dict[str, Iterable[str]] = {"dataset": self.datasets, "method": self.methods, "metric": self.metrics}
-        order |= {path: ["", *self.values(path)] for path in self.swept}
-        paths = [name for name in frame if "." in name]
-        return frame.assign(**{name: order_column(frame[name], order.get(name, [""])) for name in [*order, *paths]})
+        return take_best(self.scores, self.grids, self.experiment, self.folder) if self.grids else self.scores
 
     @cached_property
     def repetition_means(self) -> pd.DataFrame:
-        """The mean of each whole repetition of the protocol: dataset, method, swept paths, metric, value.
+        """The mean of each whole repetition of the protocol: dataset, method, swept paths, metric, repetition, value.
 
         A repetition is each repeat of a k-fold cross-validation, or else all splits.
 
@@ -198,8 +117,75 @@ class Results:
         ResultsError
             When the scores of single splits cannot be read.
         """
-        rows = [(*key[:2], *key[2], key[3], mean) for key in self.cells for mean in self.repetitions(*key)]
-        return pd.DataFrame(rows, columns=["dataset", "method", *self.swept, "metric", "value"])
+        return average_repetitions(self.taken, self.keys, self.experiment)
+
+    @cached_property
+    def _tuning(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        chosen, tried = self.read_tuning()
+        return self._in_order(chosen), self._in_order(tried)
+
+    @property
+    def chosen(self) -> pd.DataFrame:
+        """What trials chose for the parameters they tuned: dataset, method, paths, split, parameter, value.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be read.
+        """
+        return self._tuning[0]
+
+    @property
+    def tried(self) -> pd.DataFrame:
+        """What trials tried as they tuned: dataset, method, split, one column for each tuned path, value.
+
+        The value is that of the criterion. A path that a method does not tune is `""`.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be read.
+        """
+        return self._tuning[1]
+
+    def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with its columns as ordered categories, as the summary has them."""
+        names = ["dataset", "method", *paths_of(self.summary), "metric"]
+        return order_columns(frame, {name: self.summary[name].cat.categories for name in names})
+
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """The swept config paths (`label_space.n_components`); not those of a grid of which only the best is shown."""
+        return tuple(swept_of(self.summary, self.grids))
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that tell the rows of the summary apart: data set, method, swept paths and metric."""
+        return ["dataset", "method", *self.swept, "metric"]
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """In the config's order; those that never got a result are among them."""
+        return tuple(self.summary["dataset"].cat.categories)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """In the config's order; those that never got a result are among them."""
+        return tuple(self.summary["method"].cat.categories)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """In the config's order; those that never got a result are not among them."""
+        return tuple(self.summary["metric"].cat.categories)
+
+    def values(self, path: str) -> tuple[str, ...]:
+        """The values a swept path takes, in order, as the config wrote them."""
+        return tuple(value for value in self.summary[path].cat.categories if value)
+
+    @cached_property
+    def sweep(self) -> dict[str, int]:
+        """Swept path → how many values it takes."""
+        return {path: len(self.values(path)) for path in self.swept}
 
     def at(self, places: pd.DataFrame) -> pd.DataFrame:
         """The numbers that stand at some places: `places` with the columns mean, std, se, n and those of grids.
@@ -218,21 +204,75 @@ class Results:
         """
         first = {path: (*self.values(path), "")[0] for path in self.swept if path not in places}
         whole = places.reset_index(drop=True).assign(**first)
-        keys = ["dataset", "method", *self.swept, "metric"]
-        own = whole[keys].astype(object)
+        own = whole[self.keys].astype(object)
         for path in self.swept:
             own.loc[own["method"].isin(self._lacking[path]), path] = ""
-        found = own.merge(self.summary.astype(dict.fromkeys(keys, object)), how="left", on=keys).drop(columns=keys)
+        summary = self.summary.astype(dict.fromkeys(self.keys, object))
+        found = own.merge(summary, how="left", on=self.keys).drop(columns=self.keys)
         return pd.concat([whole, found.assign(n=found["n"].fillna(0).astype(int))], axis=1)
 
     @cached_property
-    def _lacking(self) -> dict[str, list[str]]:
+    def _lacking(self) -> dict[str, frozenset[str]]:
         """Swept path → the methods that have results, but no such parameter."""
-        return {path: [method for method in self.methods if self.lacks(method, path)] for path in self.swept}
+        with_results = frozenset(self.summary["method"])
+        having = {path: self.summary["method"][self.summary[path] != ""] for path in self.swept}
+        return {path: with_results - {*methods} for path, methods in having.items()}
+
+    def lacks(self, method: str, path: str) -> bool:
+        """Whether `method` has results but no swept parameter `path`."""
+        return method in self._lacking.get(path, ())
 
     def are_comparable(self, cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
         """Which rows of a summary can be compared with their group: those over all splits; in joined folders all."""
-        return are_complete(cells, by) if not self.joined else pd.Series(True, index=cells.index)
+        return pd.Series(True, index=cells.index) if self.joined else are_complete(cells, by)
+
+    @cached_property
+    def with_results(self) -> frozenset[str]:
+        """The data sets and methods that have a number."""
+        return frozenset([*self.summary["dataset"], *self.summary["method"]])
+
+    @cached_property
+    def without_result(self) -> tuple[tuple[str, str], ...]:
+        """The swept values, each with its path, at which nothing has a result."""
+        found = [(path, value) for path in self.swept for value in self.values(path)]
+        return tuple((path, value) for path, value in found if not (self.summary[path] == value).any())
+
+    @cached_property
+    def scored(self) -> frozenset[Place]:
+        """The trials that have a score: data set, method, (path, value) of each swept parameter by path, split.
+
+        Raises
+        ------
+        ResultsError
+            When the scores of single splits cannot be read.
+        """
+        paths = sorted(paths_of(self.scores))
+        trials = self.scores[["dataset", "method", "split", *paths]].drop_duplicates()
+        found = set()
+        for dataset, method, split, *point in trials.itertuples(index=False, name=None):
+            named = zip(paths, point, strict=True)
+            found.add((dataset, method, tuple(each for each in named if each[1]), split))
+        return frozenset(found)
+
+    def select(self, column: str, values: Collection[str]) -> Results:
+        """These results with the rows of the summary that have some values of `dataset`, `method` or `metric`."""
+        kept = [value for value in self.summary[column].cat.categories if value in values]
+        summary = self.summary[self.summary[column].isin(kept)]
+        return replace(self, summary=order_columns(summary, {column: kept}))
+
+    def rename_methods(self, called: Mapping[str, str]) -> Results:
+        """These results with other names for methods; a method for which there is none is left out."""
+        experiment = self.experiment
+        methods = {called[name]: spec for name, spec in experiment.methods.items() if name in called}
+        summary = self.select("method", called).summary
+        summary = summary.assign(method=summary["method"].astype(object).map(called))
+        order = [called[name] for name in self.methods if name in called]
+        return replace(
+            self,
+            experiment=experiment.model_copy(update={"methods": methods}),
+            summary=order_columns(summary, {"method": order}),
+            grids={called[name]: paths for name, paths in self.grids.items() if name in called},
+        )
 
     def metric_named(self, written: str) -> str:
         """The label of a metric in these results, from the label itself or from another name of the metric (`lrap`).
@@ -277,117 +317,6 @@ class Results:
         """
         return self.manifest.facts(dataset) if is_regular_file(self.folder / "manifest.json") else {}
 
-    @cached_property
-    def scored(self) -> frozenset[Place]:
-        """The trials that have a score: data set, method, (path, value) of each swept parameter by path, split.
-
-        Raises
-        ------
-        ResultsError
-            When the scores of single splits cannot be read.
-        """
-        found: set[Place] = set()
-        for (dataset, method, values, _), by_split in self.split_scores.values.items():
-            at = zip(self.split_scores.paths, values, strict=True)
-            point = tuple(sorted((path, value) for path, value in at if value))
-            found |= {(dataset, method, point, split) for split in by_split}
-        return frozenset(found)
-
-    @cached_property
-    def with_results(self) -> frozenset[str]:
-        """The data sets and methods that have a cell."""
-        return frozenset(name for key in self.cells for name in key[:2])
-
-    def repetitions(self, dataset: str, method: str, point: Point, metric: str) -> tuple[float, ...]:
-        """The mean of each whole repetition of the protocol: each repeat of a k-fold cross-validation, or all splits.
-
-        Raises
-        ------
-        ResultsError
-            When the scores of single splits cannot be read.
-        """
-        key = (dataset, method, self._own_point(method, point), metric)
-        if key in self.best:
-            return self.best[key].repetitions
-        return Repetitions.of(self.experiment).means(self.split_values(*key))
-
-    def split_values(
-        self, dataset: str, method: str, point: Point, metric: str, setting: Setting = ()
-    ) -> Mapping[int, float]:
-        """Split → value at a point of the sweep, and at a setting of the method's grid.
-
-        Raises
-        ------
-        ResultsError
-            When the scores of single splits cannot be read.
-        """
-        at = dict(zip(self.swept, self._own_point(method, point), strict=True)) | dict(setting)
-        whole = tuple(at.get(path, "") for path in self.split_scores.paths)
-        return self.split_scores.values.get((dataset, method, whole, metric), {})
-
-    @cached_property
-    def _absent(self) -> dict[str, frozenset[int]]:
-        """For each method with results, the swept parameters (by position) it does not have."""
-        absent: dict[str, frozenset[int]] = {}
-        for _, method, point, _ in self.cells:
-            empty = frozenset(k for k, value in enumerate(point) if value == "")
-            absent[method] = absent.get(method, empty) & empty
-        return absent
-
-    def comparable(self, cells: Iterable[Cell]) -> list[Cell]:
-        """The means that can be compared: those over all splits of the plan; in joined folders all."""
-        return list(cells) if self.joined else over_all_splits(cells)
-
-    def lacks(self, method: str, path: str) -> bool:
-        """Whether `method` has results but no swept parameter `path`."""
-        return path in self.swept and self.swept.index(path) in self._absent.get(method, ())
-
-    def cell(self, dataset: str, method: str, point: Point, metric: str) -> Cell | None:
-        """The cell of a place, or None. A method without a swept parameter has the same cell at all values of it."""
-        return self.cells.get(self.key(dataset, method, point, metric))
-
-    def key(self, dataset: str, method: str, point: Point, metric: str) -> Key:
-        """The key in `cells`; its point is without the parameters that the method does not have."""
-        return dataset, method, self._own_point(method, point), metric
-
-    def _own_point(self, method: str, point: Point) -> Point:
-        """The point without the parameters that the method does not have."""
-        absent = self._absent.get(method, ())
-        return tuple("" if k in absent else value for k, value in enumerate(point))
-
-    @cached_property
-    def _points_of(self) -> dict[str, set[Point]]:
-        found: dict[str, set[Point]] = {}
-        for _, method, point, _ in self.cells:
-            found.setdefault(method, set()).add(point)
-        return found
-
-    def points_of(self, method: str) -> tuple[Point, ...]:
-        """The points of `method`, in the sweep's order."""
-        own = self._points_of.get(method, set())
-        return tuple(point for point in self.points if point in own)
-
-    @cached_property
-    def without_result(self) -> tuple[tuple[str, str], ...]:
-        """The swept values, each with its path, at which nothing has a result."""
-        measured = {point for points in self._points_of.values() for point in points}
-        return tuple(
-            (path, value)
-            for k, path in enumerate(self.swept)
-            for value in self.values(path)
-            if value not in {point[k] for point in measured}
-        )
-
-    @cached_property
-    def sweep(self) -> dict[str, int]:
-        """Swept path → how many values it takes."""
-        return {path: len(self.values(path)) for path in self.swept}
-
-    def values(self, path: str) -> tuple[str, ...]:
-        """The values a swept path takes, in order, as the config wrote them."""
-        k = self.swept.index(path)
-        return tuple(dict.fromkeys(point[k] for point in self.points if point[k] != ""))
-
 
 @report_memory
 def open_results(folder: str | Path) -> Results:
@@ -401,20 +330,27 @@ def open_results(folder: str | Path) -> Results:
     """
     folder = Path(folder)
     experiment = read_experiment(folder)
-    recorded = read_planned_trials(folder, experiment)
+    recorded = read_scores(folder, experiment)
     if recorded is None:
         return import_results(folder)
-    if not recorded.values:
+    if recorded.empty:
         hint = f"continue it with `mlcdr run {folder / 'experiment.yaml'}`"
         if failed := read_failures(folder):
             hint = f"{len(failed)} failed, listed by `mlcdr status {folder}` (in Python, `.failures`); the first: "
             hint += describe_error(failed[0].error)
         raise NoResults(f"{folder}: no trial has a result; {hint}")
-    read_choices = partial(read_planned_choices, folder, experiment)
-    cells = recorded.cells()
-    if not cells:
+    defined = _without_undefined(recorded)
+    if defined.empty:
         raise NoResults(f"{folder / 'trials.sqlite'}: no metric is defined for any trial")
-    return _assemble(folder, experiment, recorded.paths, cells, recorded.rounded, read_choices)
+    means = summarise(defined, _cell_columns(defined))
+    means = means.assign(**{name: means[name].map(round_score) for name in ("mean", "std", "se")})
+    rounded = partial(_round_scores, defined)
+    return _assemble(folder, experiment, means, rounded, partial(read_tuning, folder, experiment))
+
+
+def _round_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores as `scores.csv` has them."""
+    return scores.assign(value=scores["value"].map(round_score))
 
 
 def import_results(folder: Path) -> Results:
@@ -426,10 +362,9 @@ def import_results(folder: Path) -> Results:
         As `open_results`.
     """
     experiment = read_experiment(folder)
-    paths, cells = import_cells(folder / "summary.csv")
-    read_splits = partial(import_splits, folder / "scores.csv")
-    read_choices = partial(import_choices, folder / "chosen.csv")
-    return _assemble(folder, experiment, paths, cells, read_splits, read_choices)
+    means = import_summary(folder / "summary.csv")
+    scores, tuning = partial(import_scores, folder / "scores.csv"), partial(import_tuning, folder / "chosen.csv")
+    return _assemble(folder, experiment, means, scores, tuning)
 
 
 def read_experiment(folder: Path) -> Experiment:
@@ -451,87 +386,73 @@ def read_experiment(folder: Path) -> Experiment:
         raise ResultsError(str(error)) from error
 
 
+def _cell_columns(scores: pd.DataFrame) -> list[str]:
+    """The columns whose values tell the rows of a summary apart, grids included."""
+    return ["dataset", "method", *paths_of(scores), "metric"]
+
+
+def _without_undefined(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores without the cells that have one beyond `LARGEST`."""
+    within = scores["value"].abs() <= LARGEST
+    if within.all():
+        return scores
+    by = [scores[name] for name in _cell_columns(scores)]
+    return scores[within.groupby(by, observed=True).transform("all")].reset_index(drop=True)
+
+
 def _assemble(
     folder: Path,
     experiment: Experiment,
-    paths: tuple[str, ...],
-    cells: dict[Key, Cell],
-    read_splits: Callable[[], SplitScores],
-    read_choices: Callable[[], Choices],
+    means: pd.DataFrame,
+    read: Callable[[], pd.DataFrame],
+    tuning: Callable[[], tuple[pd.DataFrame, pd.DataFrame]],
 ) -> Results:
-    """The results with cells at all points of `paths`; of a grid only the best is kept."""
+    """The results of means at all points; of a grid only the best is kept."""
+    paths = paths_of(means)
     grids = {name: grid for name, grid in tuned_paths(experiment, "test").items() if set(grid) <= set(paths)}
-    swept, best = paths, {}
     if grids:
-        of_grids = {path for grid in grids.values() for path in grid}
-        swept = tuple(path for path in paths if path not in of_grids)
-        splits = read_splits()
-        read_splits = lambda: splits  # noqa: E731
-        best = choose_best(splits, grids, swept, experiment, folder)
-        cells = _replace_grids(cells, paths, grids, swept, best)
-    measured = list(dict.fromkeys(key[3] for key in cells))
-    return Results(
-        folder=folder,
-        experiment=experiment,
-        swept=swept,
-        points=_order_points(cells, swept, experiment),
-        datasets=_order_datasets(cells, experiment),
-        methods=_in_order(experiment.methods, (key[1] for key in cells)),
-        metrics=_in_order((spec.label for spec in experiment.metrics if spec.label in measured), measured),
-        cells=cells,
-        grids=grids,
-        best=best,
-        read_splits=read_splits,
-        read_choices=read_choices,
-    )
+        orders = _list_orders(means, experiment)
+        scores = order_columns(_without_undefined(read()), orders)
+        means = show_best(order_columns(means, orders), scores, grids, experiment, folder)
+    summary = order_columns(means, _list_orders(means, experiment))
+    points = _list_points(summary, swept_of(summary, grids))
+    return Results(folder, experiment, summary, points, grids, read, tuning)
 
 
-def _replace_grids(
-    cells: Mapping[Key, Cell],
-    paths: tuple[str, ...],
-    grids: Mapping[str, object],
-    swept: tuple[str, ...],
-    best: Mapping[Key, Best],
-) -> dict[Key, Cell]:
-    """The cells over the `swept` paths only: each grid has one cell, its best, or none if there is no best."""
-    kept = [paths.index(path) for path in swept]
-    result: dict[Key, Cell] = {}
-    for (dataset, method, point, metric), cell in cells.items():
-        key = (dataset, method, tuple(point[k] for k in kept), metric)
-        if method not in grids:
-            result[key] = cell
-        elif key in best:
-            result[key] = replace(best[key].cell, setting=best[key].setting)
-    return result
+def _list_orders(means: pd.DataFrame, experiment: Experiment) -> dict[str, list[str]]:
+    """Column → its values in the config's order. Values that the config does not have come after them."""
+    measured = set(means["metric"])
+    orders = {
+        "dataset": _order_datasets(means["dataset"].unique(), experiment),
+        "method": list(experiment.methods),
+        "metric": [spec.label for spec in experiment.metrics if spec.label in measured],
+    }
+    for path in paths_of(means):
+        orders[path] = ["", *map(method_text, experiment.sweep.get(path, ()))]
+    return orders
 
 
-def _in_order(first: Iterable[str], found: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*first, *found]))
-
-
-def _order_datasets(cells: Iterable[Key], experiment: Experiment) -> tuple[str, ...]:
-    """The data sets in the config's order, by the names that `locate` gives them."""
-    found = {key[0].casefold(): key[0] for key in cells}
+def _order_datasets(found: Iterable[str], experiment: Experiment) -> list[str]:
+    """The data sets of the config, by the names that `locate` gives them."""
+    called = {name.casefold(): name for name in found}
     part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
     written = [spec.short_name(part) for spec in experiment.datasets]
-    return _in_order((found.get(name.casefold(), name) for name in written), found.values())
+    return [called.get(name.casefold(), name) for name in written]
 
 
-def _order_points(cells: Iterable[Key], swept: tuple[str, ...], experiment: Experiment) -> tuple[Point, ...]:
-    """The points that occur, in the order of the config's sweep (a path's values as written), then of appearance.
+def _list_points(summary: pd.DataFrame, swept: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The points that occur, in the order of the config's sweep.
 
     A value of the sweep at which nothing has a result (all trials failed, say) has its points, too, so that a table
-    keeps its column.
+    keeps its column: those of the other values.
     """
-    found = dict.fromkeys(key[2] for key in cells)
-    empty: set[Point] = set()
-    order: list[dict[str, int]] = []
-    for i, path in enumerate(swept):
-        written = map(method_text, experiment.sweep.get(path, ()))
-        texts = _in_order(["", *written], (point[i] for point in found))
-        order.append({value: k for k, value in enumerate(texts)})
-        others = [point for point in found if point[i] != ""] or [("",) * len(swept)]
-        for value in set(texts) - {"", *(point[i] for point in found)}:
-            empty |= {(*point[:i], value, *point[i + 1 :]) for point in others}
-    points = found.keys() | empty
+    if not swept:
+        return ((),)
+    found = set(summary[list(swept)].itertuples(index=False, name=None))
+    points = set(found)
+    for k, path in enumerate(swept):
+        others = [point for point in found if point[k]] or [("",) * len(swept)]
+        for value in set(summary[path].cat.categories) - {"", *(point[k] for point in found)}:
+            points |= {(*point[:k], value, *point[k + 1 :]) for point in others}
+    order = [{value: k for k, value in enumerate(summary[path].cat.categories)} for path in swept]
     return tuple(sorted(points, key=lambda point: [places[v] for places, v in zip(order, point, strict=True)]))

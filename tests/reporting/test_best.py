@@ -2,59 +2,81 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mlcdr.comparison import comparison
+from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ResultsError
 from mlcdr.reproduce import published
 from mlcdr.reproduce.judging import rules_for
-from mlcdr.results.best import Repetitions, best_of
+from mlcdr.results.best import average_repetitions, show_best, take_best
+from mlcdr.results.frame import summarise
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import experiment, render_table, write_folder
 
 D, L = "dual_space.n_features", "dual_space.n_labels"
 
 
-def setting(**values):
-    return tuple(values.items())
+def best_of(points, metric="hamming_loss", folds=2):
+    """The best of one grid over `k`: `points` is k → (split → value). Row of the summary, means of repetitions."""
+    config = experiment(["yeast"], ["PLST"], ["f1"])
+    if folds:
+        config["splits"] = {"kind": "kfold", "folds": folds, "repeats": 3, "seed": 1}
+    config = experiment_from(config)
+    rows = [("d", "G", k, split, metric, value) for k, found in points.items() for split, value in found.items()]
+    scores = pd.DataFrame(rows, columns=["dataset", "method", "k", "split", "metric", "value"])
+    means = summarise(scores, ["dataset", "method", "k", "metric"])
+    best = show_best(means, scores, {"G": ["k"]}, config, Path("folder"))
+    taken = take_best(scores, {"G": ["k"]}, config, Path("folder"))
+    repetitions = average_repetitions(taken, ["dataset", "method", "metric"], config)
+    return best, repetitions.sort_values("repetition")["value"].to_list()
 
 
-def test_the_best_of_each_repetition_and_the_setting_that_was_best_most_often():
-    a, b, c = setting(k="1"), setting(k="2"), setting(k="3")
-    points = {
-        a: {0: 0.1, 1: 0.3, 2: 0.5, 3: 0.5, 4: 0.1, 5: 0.1},
-        b: {0: 0.3, 1: 0.3, 2: 0.2, 3: 0.2, 4: 0.4, 5: 0.4},
-        c: {0: 0.0},  # lacks splits that others have
-    }
-    best = best_of(points, higher=False, repetitions=Repetitions(2))
-    assert best.values == (0.1, 0.3, 0.2, 0.2, 0.1, 0.1)
-    assert best.repetitions == pytest.approx((0.2, 0.2, 0.1))
-    assert best.setting == a
-    mean, std, se, n = best.cell.mean, best.cell.std, best.cell.se, best.cell.n
-    assert (mean, std, n) == (pytest.approx(1 / 6), pytest.approx(np.std(best.values, ddof=1)), 6)
-    assert se == pytest.approx(std / math.sqrt(6))
-    assert best_of(points, higher=True, repetitions=Repetitions(2)).repetitions == pytest.approx((0.3, 0.5, 0.4))
+THREE = {
+    "1": {0: 0.1, 1: 0.3, 2: 0.5, 3: 0.5, 4: 0.1, 5: 0.1},
+    "2": {0: 0.3, 1: 0.3, 2: 0.2, 3: 0.2, 4: 0.4, 5: 0.4},
+    "3": {0: 0.0},  # lacks splits that others have
+}
+
+
+def test_the_best_of_each_repetition_and_the_point_that_was_best_most_often():
+    best, repetitions = best_of(THREE)
+    values = [0.1, 0.3, 0.2, 0.2, 0.1, 0.1]
+    assert best["k"].to_list() == ["1"]
+    assert best["mean"][0] == pytest.approx(1 / 6)
+    assert best["std"][0] == pytest.approx(np.std(values, ddof=1))
+    assert best["se"][0] == pytest.approx(np.std(values, ddof=1) / math.sqrt(6))
+    assert best["n"][0] == 6
+    assert repetitions == pytest.approx([0.2, 0.2, 0.1])
+    _, repetitions = best_of(THREE, "f1")
+    assert repetitions == pytest.approx([0.3, 0.5, 0.4]), "of a metric of which more is better"
 
 
 def test_of_equally_good_points_the_first():
-    points = {setting(k="b"): {0: 0.1 + 0.2}, setting(k="a"): {0: 0.3}}
-    assert best_of(points, higher=True, repetitions=Repetitions()).setting == setting(k="b")
+    best, _ = best_of({"b": {0: 0.1 + 0.2}, "a": {0: 0.3}}, "f1", folds=0)
+    assert best["k"].to_list() == ["b"]
 
 
-def test_a_broken_off_repetition_is_none():
-    points = {setting(k="1"): {0: 0.1, 1: 0.3, 2: 0.9}, setting(k="2"): {0: 0.3, 1: 0.3, 2: 0.8}}
-    best = best_of(points, higher=False, repetitions=Repetitions(2))
-    assert best.values == (0.1, 0.3, 0.8)
-    assert best.repetitions == pytest.approx((0.2,))
+def test_a_broken_off_repetition_gives_values_and_is_none():
+    best, repetitions = best_of({"1": {0: 0.1, 1: 0.3, 2: 0.9}, "2": {0: 0.3, 1: 0.3, 2: 0.8}})
+    assert best["mean"][0] == pytest.approx((0.1 + 0.3 + 0.8) / 3)
+    assert repetitions == pytest.approx([0.2])
 
 
 def test_points_on_other_splits_are_not_compared():
-    a, b, c = setting(k="1"), setting(k="2"), setting(k="3")
-    points = {a: {0: 0.1, 1: 0.1, 2: 0.9}, b: {0: 0.1, 1: 0.1, 3: 0.2}, c: {0: 0.5, 1: 0.5, 2: 0.5, 3: 0.5}}
-    assert best_of(points, higher=False, repetitions=Repetitions()).setting == c
-    assert best_of({a: points[a], b: points[b]}, higher=False, repetitions=Repetitions()) is None
+    points = {"1": {0: 0.1, 1: 0.1, 2: 0.9}, "2": {0: 0.1, 1: 0.1, 3: 0.2}, "3": {0: 0.5, 1: 0.5, 2: 0.5, 3: 0.5}}
+    assert best_of(points, folds=0)[0]["k"].to_list() == ["3"]
+    del points["3"]
+    assert best_of(points, folds=0)[0].empty
+
+
+def test_a_metric_of_unknown_direction_has_no_best():
+    with pytest.raises(ResultsError, match="'mine': which way it is better is not known"):
+        best_of({"1": {0: 0.1}}, "mine")
 
 
 def folder(tmp_path, datasets=("emotions",), repeats=2):

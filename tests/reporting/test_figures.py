@@ -277,8 +277,9 @@ def test_a_heat_map_has_every_mean_in_its_place(tmp_path):
 
 def test_a_heat_map_with_a_gap_and_one_of_data_sets_by_metrics(tmp_path):
     got = swept_twice(tmp_path)
-    gone = tuple({ALPHA: "1", PATH: "2"}[path] for path in got.swept)
-    holed = replace(got, cells={key: c for key, c in got.cells.items() if key[1:3] != ("A", gone)})
+    there = got.summary
+    gone = (there["method"] == "A") & (there[ALPHA] == "1") & (there[PATH] == "2")
+    holed = replace(got, summary=there[~gone])
     entry = {"layout": "heatmap", "panels": "datasets_by_metrics", "metrics": ["hamming_loss", "f1"]}
     assert list_subjects(holed, entry) == [("A",)]
     figure = render_figure(holed, entry, "A")
@@ -381,8 +382,8 @@ def test_bars_as_shares_of_the_largest_of_their_group(tmp_path):
     heights = [bar.get_height() for bar in ax.patches]
     np.testing.assert_allclose(heights, [107 / 127, 117 / 127, 1] * 2)
     nought = not_swept(tmp_path / "nought")
-    cells = {key: replace(cell, mean=0.0) if key[1] == "A" else cell for key, cell in nought.cells.items()}
-    nought = replace(nought, cells=cells)
+    without = nought.summary["mean"].where(nought.summary["method"] != "A", 0.0)
+    nought = replace(nought, summary=nought.summary.assign(mean=without))
     with pytest.raises(ResultsError, match="normalise: min: the value of yeast to divide by is 0"):
         render_figure(nought, {"layout": "bars", "metric": "f1", "normalise": "min"})
 

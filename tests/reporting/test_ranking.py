@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from mlcdr.results.results import Cell
-from mlcdr.results.scores import is_among_best, rank_means
+from mlcdr.results.scores import Cell, is_among_best, rank_means
 
 
 @pytest.mark.parametrize("higher_is_better", [True, False])

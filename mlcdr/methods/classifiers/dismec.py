@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, POSITIVE, SEED, parameter
 from mlcdr.methods.learners.linear_svm import LinearSVM
@@ -48,7 +47,7 @@ class DiSMEC(MultilabelClassifier):
     C: float = parameter(1.0, POSITIVE)
     random_state: Any = parameter(None, SEED)
 
-    def fit_moments(self, moments: Moments) -> Self:
+    def fit_moments(self, moments: Moments) -> DiSMEC:
         """Fit from a training set of label sets {0, 1}, which must have its rows."""
         self._begin(moments)
         X, Y = moments.rows()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from mlcdr.methods.chains.links import Link
 from mlcdr.methods.contracts import as_dense
@@ -41,7 +40,7 @@ class CalibratedLabelRanking(MetaClassifier):
         (j, k) with j < k: the pair's model, positive where j is preferred.
     """
 
-    def fit_moments(self, moments: Moments) -> Self:
+    def fit_moments(self, moments: Moments) -> CalibratedLabelRanking:
         """Fit from the moments of a training set, with its rows."""
         self._begin(moments)
         estimator = self._own_estimator()

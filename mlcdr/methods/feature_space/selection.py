@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import SIZE, parameter
 from mlcdr.methods.feature_space.supervised import SupervisedStep
@@ -47,7 +46,7 @@ class FeatureSelector(SelectorMixin, SupervisedStep):
 
     n_features: float | int | None = parameter(None, SIZE)
 
-    def fit_moments(self, moments: Moments) -> Self:
+    def fit_moments(self, moments: Moments) -> FeatureSelector:
         """Rank the features from the moments of a training set (without checks of parameters and data).
 
         Raises
