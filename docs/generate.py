@@ -1,4 +1,4 @@
-"""Writes the pages of this folder that repeat what the program knows, and the index of components: `make docs`.
+"""Writes the pages of this folder that repeat what the program knows, and the schema of components: `make docs`.
 
 Methods and metrics come from the registry and the docstrings, the config's keys from `mlcdr schema`, the commands from
 the command line itself, the layouts from their files, and what comes of the papers from the record. A test compares the
@@ -54,16 +54,21 @@ def page(title: str, *parts: str) -> str:
     return "\n".join([f"# {title}\n", REMARK, *parts]).rstrip() + "\n"
 
 
-# -------------------------------------------------------------------- the index of components
+# -------------------------------------------------------------------- the schema of components
 
 
-def index() -> str:
-    """What each built-in component declares, by its class, as the text of `mlcdr/methods/index.json`."""
-    plain = {
-        family: {name: registry.declared_by_class(family, name).to_plain() for name in known}
-        for family, known in registry.BUILT_IN.items()
+def parts() -> str:
+    """What each built-in component declares, by its class, as the text of `mlcdr/methods/parts.json`."""
+    found = {}
+    for family, known in registry.BUILT_IN.items():
+        for name in known:
+            found[f"{family}.{name}"] = registry.declared_by_class(family, name).to_schema()
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The components of methods, with what a config may give to their parameters",
+        "$defs": found,
     }
-    return _json(plain, depth=4) + "\n"
+    return _json(schema, depth=4) + "\n"
 
 
 def _json(value: Any, depth: int, indent: str = "") -> str:
@@ -582,9 +587,9 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 if __name__ == "__main__":
-    declarations.INDEX.write_text(index(), encoding="utf-8")
+    declarations.PARTS.write_text(parts(), encoding="utf-8")
     STUB.write_text(stub(), encoding="utf-8")
-    declarations.read_index.cache_clear()  # which the pages are made by
+    declarations.read_parts.cache_clear()  # which the pages are made by
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")
         print(FOLDER / name)

@@ -75,7 +75,7 @@ def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, nam
 
 
 def test_the_index_of_components_is_what_would_be_written_now(generate: ModuleType) -> None:
-    assert declarations.INDEX.read_text(encoding="utf-8") == generate.index(), "stale: `make docs` renews it"
+    assert declarations.PARTS.read_text(encoding="utf-8") == generate.parts(), "stale: `make docs` renews it"
     assert generate.STUB.read_text(encoding="utf-8") == generate.stub(), "stale: `make docs` renews it"
 
 

@@ -1,12 +1,12 @@
-"""The index of components says what their classes say, and a config is judged by it before anything is imported."""
+"""The schema of components says what their classes say, and a config is judged by it before anything is imported."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,8 +17,9 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, val
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component, read_component
 from mlcdr.methods.contracts import Part
-from mlcdr.methods.declarations import Constraint, Declaration, Parameter, as_number, declaration_of
+from mlcdr.methods.declarations import Declaration, declaration_of
 from mlcdr.methods.registry import BUILT_IN
+from mlcdr.methods.values import alternatives, as_number, find_misfit, is_number, schema_of
 from tests import small
 
 VALUES = [None, True, False, -1, 0, 1, 2, 10**12, -0.5, 0.0, 0.2, 1.0, 1.5, float("inf"), float("nan")]
@@ -29,15 +30,15 @@ COMPONENTS = [(family, name) for family, known in BUILT_IN.items() for name in k
 
 
 @pytest.mark.parametrize(("family", "name"), COMPONENTS)
-def test_the_index_says_what_the_class_says(family: str, name: str) -> None:
-    indexed, declared = registry.look_up(family, name), registry.declared_by_class(family, name)
-    assert indexed is not None
-    assert indexed == replace(declared, is_indexed=True), "`make docs` writes the index anew"
-    assert list(indexed.parameters) == list(declared.parameters)
-    assert "other" not in {each.kind for parameter in indexed.parameters.values() for each in parameter.constraints}
-    needed = {key: 1 for key, parameter in indexed.parameters.items() if parameter.required}
+def test_the_schema_says_what_the_class_says(family: str, name: str) -> None:
+    shipped, declared = registry.look_up(family, name), registry.declared_by_class(family, name)
+    assert shipped is not None
+    now = json.loads(json.dumps(declared.to_schema()))
+    assert shipped == Declaration.from_schema(now), "`make docs` writes the schema anew"
+    assert list(shipped.parameters) == list(declared.parameters)
+    needed = {parameter: 1 for parameter in shipped.parameters if shipped.requires(parameter)}
     built = Component(family, name, needed).build(check=False)
-    assert indexed.is_classifier == is_classifier(built)
+    assert shipped.is_classifier == is_classifier(built)
 
 
 @pytest.mark.parametrize(("family", "name"), COMPONENTS)
@@ -46,31 +47,36 @@ def test_values_are_judged_as_scikit_learn_does(family: str, name: str) -> None:
     for parameter, constraints in cls._parameter_constraints.items():
         if parameter not in declared.parameters:
             continue
-        rules = declared.parameters[parameter].constraints
         words = [word for rule in constraints for word in sorted(getattr(rule, "options", ()))]
         for value in [*VALUES, *words]:
-            problem, message = declared.find_problem(parameter, value), None
-            if is_number_in_disguise(value, rules):
+            problem = declared.find_problem(parameter, value)
+            if is_number_in_disguise(value, constraints):
                 assert problem is not None, (parameter, value)
                 continue
-            try:
-                value = as_number(value)
-                validate_parameter_constraints({parameter: constraints}, {parameter: value}, cls.__name__)
-            except InvalidParameterError as error:
-                message = str(error)
+            message = message_of_scikit_learn(cls, parameter, constraints, as_number(value))
             assert (problem is None) == (message is None), (parameter, value, message)
             # numbers in the very words; what a config cannot hold has plainer ones
-            if message and all("range" in str(rule) and "[0, 4294967295]" not in str(rule) for rule in rules):
+            if message and all(isinstance(rule, Interval) for rule in constraints):
                 assert problem == message
 
 
-def is_number_in_disguise(value: Any, rules: tuple[Constraint, ...]) -> bool:
+def message_of_scikit_learn(cls: type, parameter: str, constraints: list[Any], value: Any) -> str | None:
+    try:
+        validate_parameter_constraints({parameter: constraints}, {parameter: value}, cls.__name__)
+    except InvalidParameterError as error:
+        return str(error)
+    return None
+
+
+def is_number_in_disguise(value: Any, constraints: list[Any]) -> bool:
     """Whether only Python's arithmetic makes a value the number that a parameter must be."""
-    numbers = [rule for rule in rules if rule.is_interval]
+    numbers = [rule for rule in constraints if isinstance(rule, Interval)]
+    named = {rule for rule in constraints if isinstance(rule, str)}
     if isinstance(value, bool):
-        return bool(numbers) and not any(rule.kind in ("boolean", "random_state") for rule in rules)
-    shares = [rule for rule in numbers if rule.is_share and rule.allows(as_number(value))]
-    return as_number(value) is not value and bool(numbers) and not shares
+        return (bool(numbers) or "random_state" in named) and "boolean" not in named
+    number = as_number(value)
+    shares = [rule for rule in numbers if rule.type is Real and rule.right == 1]
+    return number is not value and bool(numbers) and not any(rule.is_satisfied_by(number) for rule in shares)
 
 
 def test_a_component_that_is_not_in_the_index_is_known_by_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,18 +93,39 @@ def test_a_component_that_is_not_in_the_index_is_known_by_its_class(monkeypatch:
 def test_a_constraint_of_ones_own_class_is_judged_in_scikit_learns_words() -> None:
     class Own(Part):
         _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-            "f": [callable, Interval(Integral, 1, 3, closed="both")]
+            "f": [None, Interval(Integral, 1, 3, closed="both")],
+            "g": [callable, Interval(Integral, 1, 3, closed="both")],
         }
 
-        def __init__(self, f: Any = 1):
-            self.f = f
+        def __init__(self, f: Any = 1, g: Any = 2):
+            self.f, self.g = f, g
 
     declared = declaration_of(Own)
     assert declared.find_problem("f", 3) is None
     for value, shown in ((4, "4"), (True, "true"), ("20%", "20%")):
         assert declared.find_problem("f", value) == (
-            f"The 'f' parameter of Own must be a callable or an int in the range [1, 3]. Got {shown} instead."
+            f"The 'f' parameter of Own must be None or an int in the range [1, 3]. Got {shown} instead."
         )
+    assert declared.find_problem("g", 4) is None, "what only an instance can tell is left to it"
+
+
+@pytest.mark.parametrize(
+    ("closed", "words"),
+    [("left", "[0.0, 2.0)"), ("right", "(0.0, 2.0]"), ("both", "[0.0, 2.0]"), ("neither", "(0.0, 2.0)")],
+)
+def test_an_interval_has_scikit_learns_bounds(closed: str, words: str) -> None:
+    interval = Interval(Real, 0, 2, closed=closed)
+    schema = schema_of([interval])
+    for value in (-1, 0, 1, 2, 3, 0.5, float("nan"), float("inf")):
+        assert (find_misfit(schema, value) is None) == interval.is_satisfied_by(value)
+    assert find_misfit(schema, -1) == f"a float in the range {words}. Got -1 instead"
+
+
+def test_a_share_may_be_written_in_per_cent() -> None:
+    schema = schema_of([Interval(Real, 0, 1, closed="right"), None])
+    assert [is_number(each) for each in alternatives(schema)] == [True, False, False]
+    assert find_misfit(schema, "20%") is None
+    assert find_misfit(schema, "120%") == "a float in the range (0.0, 1.0] or None. Got 120% instead"
 
 
 def problems_of(family: str, written: Any) -> list[tuple[tuple[str, ...], str]]:
@@ -150,7 +177,7 @@ def test_problems_come_in_the_order_in_which_scikit_learn_looks() -> None:
 
 
 def test_a_renamed_parameter_is_refused_with_its_new_name() -> None:
-    declared = Declaration("m:C", parameters={"estimator": Parameter(None), "of": Parameter(None)})
+    declared = Declaration("m:C", parameters={"estimator": {"default": None}, "of": {"default": None}})
     assert declared.describe_unknown("base", "learner 'c'") == (
         "the parameter 'base' of learner 'c' is now called 'estimator'"
     )

@@ -14,7 +14,6 @@ from mlcdr.data.synthetic import Synthetic
 from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment, KeepSpec, LimitsSpec
 from mlcdr.experiment.tune import SHORT_FORMS, TuneSpec
 from mlcdr.methods import registry
-from mlcdr.methods.declarations import Declaration
 from mlcdr.metrics import METRICS, Numbers
 from mlcdr.metrics.names import ALIASES
 
@@ -44,8 +43,9 @@ def schema() -> dict[str, Any]:
     definitions["MetricSpec"] = _metric()
     definitions["LayoutSpec"] = _layout()
     method = definitions["MethodSpec"]["properties"]
-    for family in FAMILIES:
+    for family in registry.BUILT_IN:
         definitions[family] = _component(family)
+    for family in FAMILIES:
         reference = {"$ref": f"#/$defs/{family}"}
         method[family] = reference
         if family == "feature_space":
@@ -85,7 +85,7 @@ def _of_keys(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _component(family: str) -> dict[str, Any]:
-    properties = {name: _parameters(registry.declared(family, name)) for name in registry.names(family)}
+    properties = {name: _parameters(family, name) for name in registry.names(family)}
     return {
         "title": family,
         "anyOf": [
@@ -97,15 +97,11 @@ def _component(family: str) -> dict[str, Any]:
     }
 
 
-def _parameters(declaration: Declaration) -> dict[str, Any]:
-    described: dict[str, Any] = {}
-    for name, parameter in declaration.parameters.items():
-        plain = parameter.default is None or isinstance(parameter.default, bool | int | float | str)
-        described[name] = {"default": parameter.default} if plain else {}
-    result = _of_keys(described, **({"description": declaration.summary} if declaration.summary else {}))
-    if not described:
-        return result
-    return {"anyOf": [result, {"type": ["string", "number", "boolean", "array"]}]}
+def _parameters(family: str, name: str) -> dict[str, Any]:
+    """What may be written of a component's parameters: a mapping, nothing, or the value of the first."""
+    own = registry.declared(family, name).to_schema()
+    first = [{"allOf": [each, {"not": {"type": "object"}}]} for each in own["properties"].values()][:1]
+    return {"anyOf": [own, {"type": "null"}, *first]}
 
 
 _KINDS: dict[str, dict[str, Any]] = {

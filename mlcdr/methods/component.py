@@ -10,10 +10,12 @@ from typing import Any
 
 from mlcdr.errors import UserError, describe
 from mlcdr.methods import nested
-from mlcdr.methods.declarations import Declaration, as_number, is_component
+from mlcdr.methods.declarations import REQUIRED, Declaration
+from mlcdr.methods.foreign_values import is_component
 from mlcdr.methods.nested import Keys, Problem
 from mlcdr.methods.provenance import version_of
 from mlcdr.methods.registry import declared, look_up, resolve
+from mlcdr.methods.values import as_number
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Component:
         """The value that `build` gives a plain parameter: as written, a percentage as a fraction, or the default."""
         if parameter in self.params:
             return as_number(self.params[parameter])
-        return self.declaration().parameters[parameter].default
+        return self.declaration().parameters[parameter].get("default", REQUIRED)
 
     def build(self, check: bool = True) -> Any:
         """The estimator; `check` compares its parameters with its declared constraints (done already for a config).
@@ -148,7 +150,7 @@ def _filled(written: Any, declaration: Declaration, parameter: str, check: bool)
 
     if parameter != declaration.steps or not isinstance(written, list):
         known = declaration.parameters.get(parameter)
-        is_tuple = isinstance(written, list) and known is not None and isinstance(known.default, tuple)
+        is_tuple = isinstance(written, list) and known is not None and isinstance(known.get("default"), tuple)
         return tuple(fill(written)) if is_tuple else fill(written)
     return [tuple(fill(next(iter(each.items())) if isinstance(each, Mapping) else each)) for each in written]
 
@@ -186,52 +188,106 @@ def read_component(family: str, written: Any, importing: bool = True, swept: Col
     written : object
         `name`, `{name: {parameter: value}}`, or `{name: value}` (for the first parameter).
     importing : bool
-        Whether classes may be imported, and components be built, to check what the index does not contain.
+        Whether classes may be imported, and components be built, to check what `parts.json` does not contain.
     swept : collection of str, or None
         Paths of parameters that get their values elsewhere (`estimator.C`); None: any that is missing.
     """
-    inner: Keys = ()
     try:
         name, params = _read_form(written)
-        inner = () if isinstance(written, str) else (name,)
+    except UserError as error:
+        return Reading(problems=[((), str(error))])
+    inner: Keys = () if isinstance(written, str) else (name,)
+    try:
         declaration = declared(family, name) if importing else look_up(family, name)
     except UserError as error:
         return Reading(problems=[(inner, str(error))])
     if declaration is None:
         return Reading(complete=False)
     component, places, problems = _name_parameters(family, name, params, declaration, inner)
-    reading = Reading(component, declaration, problems)
-    reading.complete = declaration.is_indexed and not declaration.checks_itself
-    missing = [key for key, each in declaration.parameters.items() if each.required and key not in component.params]
-    reading.lacks = bool(missing)
-    for key in missing:
-        if swept is not None and key not in {path.partition(".")[0] for path in swept}:
-            problems.append((inner, f"{family} {name!r} needs the parameter {key!r}"))
-    misnamed = bool(problems)
-    for key in sorted(component.params.keys() & declaration.parameters.keys()):  # scikit-learn's order
-        value = component.params[key]
-        found = list(nested.parts_of(declaration, key, value))
-        if (declaration.is_foreign or not found) and not misnamed and (why := declaration.find_problem(key, value)):
-            problems.append((places[key], why))
-            continue
-        if key == declaration.steps:
-            problems += [((*places[key], *at), why) for at, why in nested.find_wrong_steps(value)]
-        for path, keys, part_family, each in found:
-            prefix = ".".join((key, *path, ""))
-            below = swept and [other.removeprefix(prefix) for other in swept if other.startswith(prefix)]
-            part = read_component(part_family, each, importing, below)
-            problems += [((*places[key], *keys, *at), why) for at, why in part.problems]
-            if part.declaration is None:
-                reading.component = None
-            surely = key in declaration.components and declaration.surely_takes(key, part.declaration)
-            reading.complete &= part.complete and surely
-            reading.lacks |= part.lacks
-    if importing and not (reading.complete or problems or reading.lacks):
-        problems += _find_problems_of_instance(component, places, inner)
-        reading.complete = True
-    if problems:
-        reading.component = None
-    return reading
+    complete = declaration.is_indexed and not declaration.checks_itself
+    judge = _Judge(Reading(component, declaration, problems, complete), declaration, inner, places, importing, swept)
+    judge.judge(component)
+    return judge.reading
+
+
+@dataclass
+class _Judge:
+    """Finds what is wrong with a component, and notes it in `reading`.
+
+    Attributes
+    ----------
+    reading : Reading
+    declaration : Declaration
+    inner : tuple
+        The keys that lead to the component's parameters.
+    places : dict
+        Parameter → the keys that lead to it.
+    importing, swept
+        As in `read_component`.
+    """
+
+    reading: Reading
+    declaration: Declaration
+    inner: Keys
+    places: Mapping[str, Keys]
+    importing: bool
+    swept: Collection[str] | None
+
+    def judge(self, component: Component) -> None:
+        reading = self.reading
+        self._find_missing(component)
+        named = not reading.problems
+        for parameter in sorted(component.params.keys() & self.declaration.parameters.keys()):  # scikit-learn's order
+            self._judge_parameter(parameter, component.params[parameter], named)
+        if self.importing and not (reading.complete or reading.problems or reading.lacks):
+            reading.problems += _find_problems_of_instance(component, self.places, self.inner)
+            reading.complete = True
+        if reading.problems:
+            reading.component = None
+
+    def _find_missing(self, component: Component) -> None:
+        """The required parameters that are neither given nor swept."""
+        elsewhere = {path.partition(".")[0] for path in self.swept or ()}
+        for parameter in self.declaration.parameters:
+            if parameter in component.params or not self.declaration.requires(parameter):
+                continue
+            self.reading.lacks = True
+            if self.swept is not None and parameter not in elsewhere:
+                why = f"{component.family} {component.name!r} needs the parameter {parameter!r}"
+                self.reading.problems.append((self.inner, why))
+
+    def _judge_parameter(self, parameter: str, written: Any, named: bool) -> None:
+        """The value of one parameter, and the components in it; `named`: all parameters are known and given."""
+        place, problems = self.places[parameter], self.reading.problems
+        parts = list(nested.parts_of(self.declaration, parameter, written))
+        is_value = self.declaration.is_foreign or not parts
+        why = self.declaration.find_problem(parameter, written) if is_value and named else None
+        if why:
+            problems.append((place, why))
+            return
+        if parameter == self.declaration.steps:
+            problems += [((*place, *at), why) for at, why in nested.find_wrong_steps(written)]
+        for path, keys, family, each in parts:
+            part = read_component(family, each, self.importing, self._swept_in(parameter, path))
+            self._judge_part(parameter, keys, part)
+
+    def _swept_in(self, parameter: str, path: tuple[str, ...]) -> Collection[str] | None:
+        """The swept parameters of a component in a parameter."""
+        if not self.swept:
+            return self.swept
+        prefix = ".".join((parameter, *path, ""))
+        return [each.removeprefix(prefix) for each in self.swept if each.startswith(prefix)]
+
+    def _judge_part(self, parameter: str, keys: Keys, part: Reading) -> None:
+        """Note what was found of a component in a parameter, to which `keys` lead."""
+        reading = self.reading
+        reading.problems += [((*self.places[parameter], *keys, *at), why) for at, why in part.problems]
+        reading.lacks |= part.lacks
+        reading.complete &= part.complete
+        reading.complete &= parameter in self.declaration.components
+        reading.complete &= self.declaration.surely_takes(parameter, part.declaration)
+        if part.declaration is None:
+            reading.component = None
 
 
 def _read_form(written: Any) -> tuple[str, Any]:
@@ -283,6 +339,6 @@ def _find_problems_of_instance(component: Component, places: Mapping[str, Keys],
         blamed = _BLAMED.search(message)
         key = blamed[1] if blamed else ""
         yield places.get(key, inner), message
-        if key not in params or component.declaration().parameters[key].required:
+        if key not in params or component.declaration().requires(key):
             return
         del params[key]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlcdr.methods.component import Component
-from mlcdr.methods.declarations import is_component
+from mlcdr.methods.foreign_values import is_component
 from mlcdr.methods.nested import NESTED, Keys, entries
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlcdr.errors import describe
-from mlcdr.methods.declarations import Declaration, is_component
+from mlcdr.methods.declarations import Declaration
+from mlcdr.methods.foreign_values import is_component
 
 NESTED = "estimator"
 """The family of a component that a parameter of another package's class is: it has no names, only dotted paths."""

@@ -35,9 +35,11 @@ _DESCRIBING = frozenset(
         "mlcdr.methods.declarations",
         "mlcdr.methods.deciding_code",
         "mlcdr.methods.docstrings",
+        "mlcdr.methods.foreign_values",
         "mlcdr.methods.nested",
         "mlcdr.methods.provenance",
         "mlcdr.methods.registry",
+        "mlcdr.methods.values",
         "mlcdr.metrics.names",
     }
 )

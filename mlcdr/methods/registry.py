@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcdr.errors import UserError, list_known, suggest_name
-from mlcdr.methods.declarations import Declaration, declaration_of, read_index
+from mlcdr.methods.declarations import Declaration, declaration_of, read_parts
 from mlcdr.methods.declarations import parameters as parameters
 from mlcdr.plug_ins import plug_ins
 
@@ -310,7 +310,7 @@ def _find_in_sklearn(name: str) -> str:
 
 
 def look_up(family: str, name: str) -> Declaration | None:
-    """The declaration of a built-in component, from the index; None for any other, whose class takes long to import.
+    """The declaration of a built-in component, from `parts.json`; None for any other, whose class takes long to import.
 
     Raises
     ------
@@ -318,12 +318,12 @@ def look_up(family: str, name: str) -> Declaration | None:
         When there is no such name.
     """
     target = _target(family, name)
-    found = read_index().get(family, {}).get(name) if name in BUILT_IN.get(family, {}) else None
+    found = read_parts().get(f"{family}.{name}") if name in BUILT_IN.get(family, {}) else None
     return found if found is not None and found.target == target else None
 
 
 def declared(family: str, name: str) -> Declaration:
-    """The declaration of a component: from the index, or else from its class.
+    """The declaration of a component: from `parts.json`, or else from its class.
 
     Raises
     ------
