@@ -23,6 +23,7 @@ Schema = Mapping[str, Any]
 PERCENTAGE = r"^\d+(\.\d+)?%$"
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
+    "array": (list, tuple),
     "boolean": bool,
     "null": type(None),
     "object": Mapping,
@@ -94,8 +95,6 @@ def _allows(schema: Schema, value: Any) -> bool:
     kind = schema.get("type")
     if kind is None:
         return True
-    if kind == "array":
-        return hasattr(value, "__len__") and not isinstance(value, str)
     if not isinstance(value, _KINDS[kind]):
         return False
     return not is_number(schema) or _is_between(schema, value)
@@ -136,7 +135,7 @@ def schema_of(constraints: Iterable[Any]) -> dict[str, Any]:
     """The schema of a parameter with these constraints (an entry of scikit-learn's `_parameter_constraints`)."""
     found: list[dict[str, Any]] = []
     for written in constraints:
-        found += _alternatives_of(written)
+        found += [each for each in _alternatives_of(written) if each not in found]
     if not found or {} in found:
         return {}
     if any(is_number(each) and _is_share(each) for each in found):
@@ -163,7 +162,7 @@ def _alternatives_of(written: Any) -> list[dict[str, Any]]:
             return [{"methods": list(written.methods)}]
         case Interval(type=kind) if kind in (Integral, Real):
             return [{"type": "integer" if kind is Integral else "number", **_bounds_of(written)}]
-    kinds = {dict: "object", str: "string"}
+    kinds = {dict: "object", list: "array", str: "string", tuple: "array"}
     return [{"type": kinds[written]}] if isinstance(written, type) and written in kinds else [{}]
 
 

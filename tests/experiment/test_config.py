@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
-from mlcdr.config.schema import schema
-from mlcdr.config.yaml_reader import read_yaml, read_yaml_text
+from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
@@ -829,89 +828,6 @@ def test_a_syntax_error_is_told_without_importing_scikit_learn(tmp_path):
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.splitlines() == [f"{path}:1: a quote is opened here and never closed", "False False"]
-
-
-def fits(value, rule, root):
-    """Whether `value` obeys the part of JSON schema that ours uses (an independent reading of it)."""
-    types = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-
-    def is_a(kind):
-        if kind in ("integer", "number"):
-            return isinstance(value, int if kind == "integer" else int | float) and not isinstance(value, bool)
-        return isinstance(value, types[kind])
-
-    if "$ref" in rule:
-        return fits(value, root["$defs"][rule["$ref"].rsplit("/", 1)[1]], root)
-    kinds = rule.get("type", [])
-    if kinds and not any(is_a(kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
-        return False
-    for key in ("anyOf", "oneOf"):
-        if key in rule and not any(fits(value, option, root) for option in rule[key]):
-            return False
-    if ("enum" in rule and value not in rule["enum"]) or ("const" in rule and value != rule["const"]):
-        return False
-    if isinstance(value, str) and "pattern" in rule and not re.search(rule["pattern"], value):
-        return False
-    if isinstance(value, int | float) and (
-        value < rule.get("minimum", value)
-        or value <= rule.get("exclusiveMinimum", value - 1)
-        or value >= rule.get("exclusiveMaximum", value + 1)
-    ):
-        return False
-    if isinstance(value, list):
-        return len(value) >= rule.get("minItems", 0) and all(fits(v, rule.get("items", {}), root) for v in value)
-    if isinstance(value, dict):
-        properties, patterns = rule.get("properties", {}), rule.get("patternProperties", {})
-        others = rule.get("additionalProperties", True)
-        for key, inner in value.items():
-            if "propertyNames" in rule and not fits(key, rule["propertyNames"], root):
-                return False
-            matching = [r for pattern, r in patterns.items() if re.search(pattern, key)]
-            if key in properties:
-                matching.append(properties[key])
-            if not matching:
-                matching = [{} if others is True else others]
-            if any(part is False or not fits(inner, part, root) for part in matching):
-                return False
-        size = len(value)
-        return set(rule.get("required", [])) <= set(value) and rule.get("minProperties", 0) <= size <= rule.get(
-            "maxProperties", size
-        )
-    return True
-
-
-def test_the_schema_accepts_what_we_ship():
-    rules = schema()
-    assert CONFIGS
-    for path in CONFIGS:
-        assert fits(read_yaml(path).data, rules, rules), path
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("tables:", "tabels:"),
-        ("[yeast]", "[]"),
-        ("[yeast]", "[birds: {missing: median}]"),
-        ("kind: shuffle", "kind: shufle"),
-        ("repeats: 10", "repeats: 0"),
-        ("0.9, seed", "1.5, seed"),
-        ("[hamming_loss]", "[haming_loss]"),
-        ("[hamming_loss]", "[f1: {zero_division: 3}]"),
-        ("label_space: plst", "label_space: plsst"),
-        ("{alpha: 0.1}", "{alpa: 0.1}"),
-        ("learner: least_squares", "label_space: plst"),
-        ("label_space.n_components", "labelspace.n_components"),
-        ("layout: chen_lin_2012/table3", "layot: x"),
-    ],
-)
-def test_the_schema_refuses_what_we_refuse(old, new, tmp_path):
-    rules = schema()
-    path = tmp_path / "f.yaml"
-    path.write_text(GOOD)
-    assert fits(read_yaml(path).data, rules, rules)
-    path.write_text(changed(old, new).replace("label_space: plst, label_space: plst", "label_space: plst"))
-    assert not fits(read_yaml(path).data, rules, rules)
 
 
 TOKENS = [
