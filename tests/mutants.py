@@ -59,7 +59,7 @@ MODULES = {
     "mlcdr/methods/composition.py": "tests/methods/test_composition.py tests/methods/test_label_space.py "
     "tests/methods/test_thresholds.py tests/methods/test_dual_space.py tests/methods/test_left_out.py "
     "tests/methods/test_foreign.py",
-    "mlcdr/numerics/moments.py": "tests/methods/test_moments.py tests/methods/test_streams.py",
+    "mlcdr/numerics/moments.py": "tests/methods/test_moments.py tests/test_larger_than_memory.py",
 }
 # Of cosmic-ray's operators those that differ from one another in what a test sees: of twelve replacements of `+` one.
 OPERATORS = re.compile(

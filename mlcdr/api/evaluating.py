@@ -16,6 +16,8 @@ from mlcdr.metrics import evaluate as evaluate_outcome
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from mlcdr.experiment.model import MetricSpec
+
 _USUAL = ("hamming_loss", "exact_match", "f1", "micro_f1", "macro_f1")
 
 
@@ -53,29 +55,45 @@ def evaluate(
     >>> evaluate([[1, 0], [0, 1]], [[1, 1], [0, 1]], metrics=["hamming_loss", "exact_match"])
     {'hamming_loss': 0.25, 'exact_match': 0.5}
     """
-    problems = Problems(Document(None, {(): Place("metrics")}))
-    problems.importing = True
-    written = [metrics] if isinstance(metrics, str | Mapping) else metrics
-    specs = [settle_metric(read_metric(each, (i,), problems), (i,), problems) for i, each in enumerate(written)]
-    problems.raise_any()
-    given: tuple[Any, ...] = (Y, predicted, scores)
-    named = [list(each.columns) for each in given if hasattr(each, "columns")]
-    if any(each != named[0] for each in named):
-        raise UserError("the columns of Y, predicted and scores must be the same labels in the same order")
-    truth, labels = as_dense(Y), as_dense(predicted)
-    for name, matrix in (("Y", truth), ("predicted", labels)):
-        if matrix.ndim != 2 or not ((matrix == 0) | (matrix == 1)).all():
-            raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1")
+    specs = _read_metrics(metrics)
+    _refuse_other_columns(Y, predicted, scores)
+    truth = _read_labels("Y", Y)
+    labels = _read_labels("predicted", predicted)
     values = None if scores is None else as_dense(scores).astype(float)
+    # what is from 0 to 1 throughout may be probabilities
+    are_shares = values is not None and ((values >= 0) & (values <= 1)).all()
     try:
-        outcome = Outcome(
-            Counts(truth, labels), None if values is None else Scores(truth, values), probabilities=_as_shares(values)
-        )
+        counts = Counts(truth, labels)
+        ranked = None if values is None else Scores(truth, values)
+        outcome = Outcome(counts, ranked, probabilities=values if are_shares else None)
     except ValueError as error:
         raise UserError(str(error)) from None
     return evaluate_outcome(outcome, {each.label: (each.name, each.params) for each in specs})
 
 
-def _as_shares(scores: Any) -> Any:
-    """The scores if all of them are from 0 to 1, so that they may be probabilities; else None."""
-    return scores if scores is not None and ((scores >= 0) & (scores <= 1)).all() else None
+def _read_metrics(metrics: Any) -> list[MetricSpec]:
+    """The metrics, read as those of a config."""
+    problems = Problems(Document(None, {(): Place("metrics")}))
+    problems.importing = True
+    written = [metrics] if isinstance(metrics, str | Mapping) else metrics
+    specs = []
+    for i, each in enumerate(written):
+        metric = read_metric(each, (i,), problems)
+        specs.append(settle_metric(metric, (i,), problems))
+    problems.raise_any()
+    return specs
+
+
+def _refuse_other_columns(*given: Any) -> None:
+    """Raise a UserError where two DataFrames have other columns."""
+    columns = [list(each.columns) for each in given if hasattr(each, "columns")]
+    if any(each != columns[0] for each in columns):
+        raise UserError("the columns of Y, predicted and scores must be the same labels in the same order")
+
+
+def _read_labels(name: str, given: Any) -> Any:
+    """Label sets as a matrix (n×K) of 0 and 1."""
+    matrix = as_dense(given)
+    if matrix.ndim != 2 or not ((matrix == 0) | (matrix == 1)).all():
+        raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1")
+    return matrix

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_SIZES = ("instances", "features", "labels")
 
 
 def list_datasets() -> pd.DataFrame:
@@ -21,16 +23,14 @@ def list_datasets() -> pd.DataFrame:
 
     from mlcdr.data import catalog, files
 
-    rows = [
-        (each.name, each.domain, *(each.statistics.get(f"n_{what}") for what in _SIZES), catalog.availability(each))
-        for each in catalog.entries()
-    ]
-    own = [(each.name, "your own", None, None, None, str(each.paths[0].parent)) for each in files.list_own()]
-    frame = pd.DataFrame([*rows, *own], columns=["name", "domain", *_SIZES, "available"])
+    rows: list[tuple[Any, ...]] = []
+    for entry in catalog.entries():
+        sizes = [entry.statistics.get(f"n_{what}") for what in _SIZES]
+        rows.append((entry.name, entry.domain, *sizes, catalog.availability(entry)))
+    for own in files.list_own():
+        rows.append((own.name, "your own", None, None, None, str(own.paths[0].parent)))
+    frame = pd.DataFrame(rows, columns=["name", "domain", *_SIZES, "available"])
     return frame.astype(dict.fromkeys(_SIZES, "Int64"))
-
-
-_SIZES = ("instances", "features", "labels")
 
 
 def list_methods() -> pd.DataFrame:
@@ -45,12 +45,11 @@ def list_methods() -> pd.DataFrame:
 
     from mlcdr.methods import registry
 
-    rows = [
-        (family, name, found.target.rpartition(":")[2], found.summary)
-        for family in registry.BUILT_IN
-        for name in registry.names(family)
-        for found in (registry.declared(family, name),)
-    ]
+    rows = []
+    for family in registry.BUILT_IN:
+        for name in registry.names(family):
+            declared = registry.declared(family, name)
+            rows.append((family, name, declared.target.rpartition(":")[2], declared.summary))
     return pd.DataFrame(rows, columns=["family", "name", "class", "description"])
 
 
@@ -67,9 +66,9 @@ def list_metrics() -> pd.DataFrame:
     from mlcdr.metrics import METRICS
 
     better = {True: "higher", False: "lower", None: "neither"}
-    rows = [
-        (each.name, better[each.higher_is_better], dict(each.parameters), each.description) for each in METRICS.values()
-    ]
+    rows = []
+    for metric in METRICS.values():
+        rows.append((metric.name, better[metric.higher_is_better], dict(metric.parameters), metric.description))
     return pd.DataFrame(rows, columns=["name", "better", "options", "description"])
 
 
@@ -88,6 +87,8 @@ def list_published() -> pd.DataFrame:
     rows = []
     for name in published.names():
         cells = published.load(name)
-        parts = [list(dict.fromkeys(getattr(cell, part) for cell in cells)) for part in ("dataset", "method", "metric")]
-        rows.append((name, *parts, len(cells)))
+        datasets = dict.fromkeys(cell.dataset for cell in cells)
+        methods = dict.fromkeys(cell.method for cell in cells)
+        metrics = dict.fromkeys(cell.metric for cell in cells)
+        rows.append((name, list(datasets), list(methods), list(metrics), len(cells)))
     return pd.DataFrame(rows, columns=["name", "datasets", "methods", "metrics", "cells"])

@@ -38,7 +38,52 @@ def print_line(text: str) -> None:
     print(escape_control_characters(text), file=sys.stderr, flush=True)
 
 
-class NotebookBar(Listener):
+class Counting(Listener):
+    """A listener that counts the trials of an experiment; subclasses show the counts.
+
+    Attributes
+    ----------
+    name : str
+        The experiment's.
+    total, kept, done, failed : int
+        Trials that are planned; computed before; computed, with those before; and failed.
+    start : float
+        When it began, by the monotonic clock.
+    """
+
+    def begin(self, name: str, total: int, kept: int) -> None:
+        """Begin to count."""
+        self.name = name
+        self.total = total
+        self.kept = kept
+        self.done = kept
+        self.failed = 0
+        self.start = time.monotonic()
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        """Count the trials of a group."""
+        self.done += done
+        self.failed += failed
+
+    @property
+    def seconds(self) -> float:
+        """The time since the beginning."""
+        return time.monotonic() - self.start
+
+    def describe_kept(self) -> str:
+        """`, 4 of them done before`, if some were."""
+        return f", {self.kept} of them done before" if self.kept else ""
+
+    def describe_failed(self) -> str:
+        """`, 4 failed`, if some did."""
+        return f", {self.failed} failed" if self.failed else ""
+
+    def notice(self, text: str) -> None:
+        """Print a line."""
+        print_line(text)
+
+
+class NotebookBar(Counting):
     """A progress bar in the output of a notebook's cell; at the end a line stays."""
 
     _PAUSE = 0.2  # seconds between two changes of the bar
@@ -47,34 +92,27 @@ class NotebookBar(Listener):
         """Show the bar."""
         from IPython.display import display
 
-        self._name, self._total, self._done, self._kept, self._failed = name, total, kept, kept, 0
-        self._start = self._shown = time.monotonic()
+        super().begin(name, total, kept)
+        self._shown = 0.0  # seconds since the beginning
         self._handle: Any = display(self, display_id=True)
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Advance the bar."""
-        self._done += done
-        self._failed += failed
-        if self._done == self._total or time.monotonic() - self._shown > self._PAUSE:
-            self._shown = time.monotonic()
+        super().advance(dataset, done, failed)
+        if self.done == self.total or self.seconds - self._shown > self._PAUSE:
+            self._shown = self.seconds
             self._handle.update(self)
 
-    def notice(self, text: str) -> None:
-        """Print a line."""
-        print_line(text)
-
     def __repr__(self) -> str:
-        before = f", {self._kept} of them done before" if self._kept else ""
-        failures = f", {self._failed} failed" if self._failed else ""
-        seconds = f", {self._shown - self._start:.1f} s" if self._done > self._kept else ""
-        return f"{self._name}: {self._done}/{self._total} trials{before}{failures}{seconds}"
+        seconds = f", {self._shown:.1f} s" if self.done > self.kept else ""
+        return f"{self.name}: {self.done}/{self.total} trials{self.describe_kept()}{self.describe_failed()}{seconds}"
 
     def _repr_html_(self) -> str:
-        bar = f'<progress value="{self._done}" max="{self._total}"></progress> ' if self._done < self._total else ""
+        bar = f'<progress value="{self.done}" max="{self.total}"></progress> ' if self.done < self.total else ""
         return f"<div>{bar}{html.escape(repr(self))}</div>"
 
 
-class Bar(Listener):
+class Bar(Counting):
     """A progress bar with rate and remaining time, on a terminal."""
 
     def __init__(self) -> None:
@@ -100,45 +138,37 @@ class Bar(Listener):
 
     def begin(self, name: str, total: int, kept: int) -> None:
         """Add the bar of an experiment."""
-        self._name, self._failed, self._computed, self._start = name, 0, 0, time.monotonic()
+        super().begin(name, total, kept)
         self._task = self._bar.add_task(name, total=total, completed=kept, rate="")
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Advance the bar."""
-        self._failed += failed
-        self._computed += done
-        rate = self._computed / max(time.monotonic() - self._start, 1e-9)
-        text = f"{rate:,.0f} trials/s" + (f", {self._failed} failed" if self._failed else "")
-        self._bar.update(self._task, advance=done, description=f"{self._name}: {dataset}", rate=text)
+        super().advance(dataset, done, failed)
+        rate = (self.done - self.kept) / max(self.seconds, 1e-9)
+        text = f"{rate:,.0f} trials/s{self.describe_failed()}"
+        self._bar.update(self._task, advance=done, description=f"{self.name}: {dataset}", rate=text)
 
     def notice(self, text: str) -> None:
         """Print a line above the bar."""
         self._bar.console.print(text, highlight=False, markup=False)
 
 
-class Lines(Listener):
+class Lines(Counting):
     """A line at the beginning and after each tenth of the trials, for logs."""
 
     def begin(self, name: str, total: int, kept: int) -> None:
         """Print the first line."""
-        self._name, self._total, self._done, self._failed = name, total, kept, 0
-        self._first, self._start, self._tenth = kept, time.monotonic(), 10 * kept // max(total, 1)
-        before = f", {kept} of them done before" if kept else ""
-        print(f"{name}: {total} trials{before}", file=sys.stderr, flush=True)
+        super().begin(name, total, kept)
+        self._tenth = 10 * kept // max(total, 1)  # the last tenth that is finished
+        print_line(f"{name}: {total} trials{self.describe_kept()}")
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Print a line after each tenth."""
-        self._done += done
-        self._failed += failed
-        tenth = 10 * self._done // self._total
-        if tenth > self._tenth:
-            self._tenth = tenth
-            seconds = time.monotonic() - self._start
-            left = seconds * (self._total - self._done) / max(self._done - self._first, 1)
-            failures = f", {self._failed} failed" if self._failed else ""
-            so_far = f"{self._name}: {self._done}/{self._total} ({dataset})"
-            print(f"{so_far}, {seconds:.0f} s, about {left:.0f} s left{failures}", file=sys.stderr, flush=True)
-
-    def notice(self, text: str) -> None:
-        """Print a line."""
-        print(text, file=sys.stderr, flush=True)
+        super().advance(dataset, done, failed)
+        tenth = 10 * self.done // self.total
+        if tenth == self._tenth:
+            return
+        self._tenth = tenth
+        left = self.seconds * (self.total - self.done) / max(self.done - self.kept, 1)
+        times = f"{self.seconds:.0f} s, about {left:.0f} s left"
+        print_line(f"{self.name}: {self.done}/{self.total} ({dataset}), {times}{self.describe_failed()}")

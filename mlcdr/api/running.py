@@ -104,16 +104,23 @@ def run(
         raise KeyboardInterrupt(f"{experiment.name}: interrupted{kept}")
     results = Results(report.folder, temporary)
     if report.failures:
-        kinds = results.failures.groupby(["dataset", "method", "reason"], sort=False).size()
-        (dataset, method, reason), number = next(kinds.items())
-        more = f" ({number} trials)" + (f"; {len(kinds) - 1} more kinds of failure" if len(kinds) > 1 else "")
-        warnings.warn(
-            f"{len(report.failures)} of {report.planned} trials failed: {dataset}, {method}: {reason}{more}; "
-            "`.failures` of the results has their tracebacks",
-            FailedTrialsWarning,
-            stacklevel=2,
-        )
+        _warn_of_failures(results, report)
     return results
+
+
+def _warn_of_failures(results: Results, report: RunReport) -> None:
+    """Warn the caller of `run` of the trials that failed, with the first kind of failure."""
+    kinds = results.failures.groupby(["dataset", "method", "reason"], sort=False).size()
+    (dataset, method, reason), number = next(kinds.items())
+    more = f" ({number} trials)"
+    if len(kinds) > 1:
+        more += f"; {len(kinds) - 1} more kinds of failure"
+    warnings.warn(
+        f"{len(report.failures)} of {report.planned} trials failed: {dataset}, {method}: {reason}{more}; "
+        "`.failures` of the results has their tracebacks",
+        FailedTrialsWarning,
+        stacklevel=3,
+    )
 
 
 def _as_mapping(datasets: Any) -> Mapping[str, Any]:

@@ -105,16 +105,15 @@ def complete_layouts() -> list[Word]:
 
 def complete_published() -> list[Word]:
     """The published tables."""
-    from mlcdr.reproduce import published
-
-    return [(name, "") for name in [*published.names(), *published.data_set_names()]]
+    tables = Path(__file__).parents[1] / "reproduce" / "published"
+    return [(f"{path.parent.name}/{path.stem}", "") for path in sorted(tables.glob("*/*.csv"))]
 
 
 def complete_recipes() -> list[Word]:
-    """The tables and figures that can be reproduced."""
-    from mlcdr.reproduce import recipes
+    """The configs of tables and figures, which can be reproduced."""
+    from mlcdr.config.shipped import shipped_configs
 
-    return [(name, "") for name in recipes.recipes()]
+    return [(name, "") for name in shipped_configs() if "/" in name]
 
 
 def complete_papers() -> list[Word]:

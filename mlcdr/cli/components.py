@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 from collections import Counter
 from collections.abc import Iterator
@@ -22,23 +23,32 @@ if TYPE_CHECKING:
 def methods(
     name: Annotated[str | None, argument("COMPONENT", "Show this one in full.")] = None,
 ) -> None:
-    """List the components a method can be made of, or describe one."""
-    import inspect
+    """List the components of methods, or describe one."""
+    if name is None:
+        _list_components()
+    else:
+        _describe_component(name)
 
+
+def _list_components() -> None:
+    """Print a line for each component, by family."""
     from mlcdr.methods import registry
 
-    if name is None:
-        width = max(len(each) for family in registry.BUILT_IN for each in registry.names(family))
-        for family in registry.BUILT_IN:
-            print(
-                f"{family}:"
-                if registry.names(family)
-                else f"{family}: none built in; give a dotted path to your own class"
-            )
-            for each in registry.names(family):
-                declared = registry.declared(family, each)
-                print(f"  {each:<{width}} {declared.summary}" + (f" [{declared.gives}]" if declared.gives else ""))
-        return
+    known = {family: registry.names(family) for family in registry.BUILT_IN}
+    width = max(len(name) for names in known.values() for name in names)
+    for family, names in known.items():
+        none = "" if names else " none built in; give a dotted path to your own class"
+        print(f"{family}:{none}")
+        for name in names:
+            declared = registry.declared(family, name)
+            gives = f" [{declared.gives}]" if declared.gives else ""
+            print(f"  {name:<{width}} {declared.summary}{gives}")
+
+
+def _describe_component(name: str) -> None:
+    """Print the parameters and the docstring of a component, in each family that has one of this name."""
+    from mlcdr.methods import registry
+
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
         known = dict.fromkeys(each for family in registry.BUILT_IN for each in registry.names(family))
@@ -48,31 +58,44 @@ def methods(
     import_from_here()
     for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in
         cls = registry.resolve(family, name)
-        defaults = registry.parameters(cls).items()
-        shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
+        parameters = []
+        for key, default in registry.parameters(cls).items():
+            parameters.append(key if default is inspect.Parameter.empty else f"{key}={default!r}")
+        print(f"{family if families else 'class'}: {name}({', '.join(parameters)})")
+        print()
+        print(inspect.getdoc(cls) or "")
+        print()
         gives = registry.declared(family, name).gives if families else ""
-        print(f"{family if families else 'class'}: {name}({shown})\n\n{inspect.getdoc(cls) or ''}\n")
-        print(f"Gives {gives}.\n" if gives else "", end="")
+        if gives:
+            print(f"Gives {gives}.")
+            print()
 
 
 def metrics(
     name: Annotated[str | None, argument("METRIC", "Show this one only.")] = None,
 ) -> None:
-    """List the metrics, their direction, and what 0/0 counts as; or one of them."""
+    """List the metrics.
+
+    Each has its direction, and what 0/0 counts as.
+    """
     from mlcdr.metrics import METRICS, hint, resolve
 
-    if name is not None and (meant := resolve(name)[0]) not in METRICS:
-        raise UserError(f"unknown metric {name!r}{hint(name)} ({list_known(METRICS, '`mlcdr metrics`')})")
-    shown_metrics = METRICS.values() if name is None else [METRICS[meant]]
-    indent = " " * (max(len(each.name) for each in shown_metrics) + 2)
-    for metric in shown_metrics:
-        better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
-        print(f"{metric.name:<{len(indent)}}{better[metric.higher_is_better]}: {metric.description}")
+    shown = list(METRICS.values())
+    if name is not None:
+        meant = resolve(name)[0]
+        if meant not in METRICS:
+            raise UserError(f"unknown metric {name!r}{hint(name)} ({list_known(METRICS, '`mlcdr metrics`')})")
+        shown = [METRICS[meant]]
+    better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
+    width = max(len(metric.name) for metric in shown) + 2
+    indent = " " * width
+    for metric in shown:
+        print(f"{metric.name:<{width}}{better[metric.higher_is_better]}: {metric.description}")
         for convention in metric.conventions():
             print(f"{indent}{convention}")
         for key, default in metric.parameters.items():
-            shown = default if default is not None else "see above"
-            print(f"{indent}option {key}: {', '.join(metric.list_allowed(key))} (default {shown})")
+            value = "see above" if default is None else default
+            print(f"{indent}option {key}: {', '.join(metric.list_allowed(key))} (default {value})")
 
 
 def doctor() -> None:
@@ -112,20 +135,19 @@ def check_methods(
     set_: Annotated[list[str] | None, option("NAME=VALUE", "A parameter of the classes. Repeatable.", "--set")] = None,
     without: Annotated[list[str] | None, option("CHECK", "A check to exclude, by its name. Repeatable.")] = None,
 ) -> None:
-    """Check methods and metrics against the required properties; exit code 1 if one does not hold.
+    """Check your methods against required properties.
 
-    A plug-in of an installed package is named as in a config. Failures of the same cause are printed together.
+    Exit code 1 if one does not hold. Metrics are checked likewise. A plug-in of an installed package is named as in a
+    config. Failures of the same cause are printed together.
     """
     import_from_here()
-    from mlcdr.laws import checking, classes
+    from mlcdr.laws.candidates import load
+    from mlcdr.laws.checking import check
 
-    candidates = classes.load(what)
-    params = classes.read_parameters(set_ or (), candidates)
-    excluded = tuple(without or ())
     found = []
-    for each in candidates:
+    for each in load(what, set_ or ()):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            outcomes = list(checking.check(each.target, params[each.name], excluded, each.family))
+            outcomes = list(check(each, without or ()))
         found.append((each, outcomes))
         if lines := printed.getvalue().splitlines():
             print_notice(f"remark: {each.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")
@@ -133,7 +155,7 @@ def check_methods(
         print(escape_control_characters(f"{_judge(outcomes):<6}  {each.family} {each.name}: {_count(outcomes)}"))
     for each, outcomes in found:
         print(f"\n{each.name}")
-        for line in _list_outcomes(each.family, outcomes):
+        for line in _list_outcomes(outcomes):
             print(escape_control_characters(f"  {line}"))
     failed = any(_judge(outcomes) == "FAILED" for _, outcomes in found)
     raise typer.Exit(1 if failed else 0)
@@ -162,11 +184,11 @@ def _count(outcomes: list[Outcome]) -> str:
     return ", ".join(texts)
 
 
-def _list_outcomes(family: str, outcomes: list[Outcome]) -> Iterator[str]:
+def _list_outcomes(outcomes: list[Outcome]) -> Iterator[str]:
     """Lines on the checks of one class: those that fail, by their causes; those that do not apply; those that hold."""
-    from mlcdr.laws.checking import describe_laws, group_by_cause
+    from mlcdr.laws.checking import group_by_cause
 
-    requires = describe_laws(family)
+    requires = {each.law: each.requires for each in outcomes}
     for group in group_by_cause(outcomes):
         yield f"FAILED  {group[0].why}" + (f"  (line {group[0].place.removeprefix(':')})" if group[0].place else "")
         cases: dict[str, list[str]] = {}
@@ -181,4 +203,4 @@ def _list_outcomes(family: str, outcomes: list[Outcome]) -> Iterator[str]:
             yield f"skipped {each.law:<18}{each.why}"
     for each in outcomes:
         if each.verdict == "ok":
-            yield f"ok      {each.law:<18}{requires[each.law]}" + (f": {each.why}" if each.why else "")
+            yield f"ok      {each.law:<18}{each.requires}"

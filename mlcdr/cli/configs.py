@@ -9,12 +9,12 @@ import typer
 
 from mlcdr.api.loading import import_from_here, load_experiment
 from mlcdr.cli.arguments import Config, Out, Set, Trust, argument, option, switch
-from mlcdr.cli.printing import print_columns, print_notice
-from mlcdr.cli.running import size
+from mlcdr.cli.printing import format_size, plural, print_columns, print_notice
 from mlcdr.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     from mlcdr.config.data_checks import Findings
+    from mlcdr.execution.plan import Survey
     from mlcdr.experiment.model import Experiment
 
 
@@ -26,7 +26,9 @@ def check(
         bool, switch("Also fit every method once to a few rows, in a process of its own.", "--try")
     ] = False,
 ) -> None:
-    """Check an experiment file without running it; every mistake is reported with its line.
+    """Find the mistakes in an experiment file.
+
+    Every mistake is reported with its line; nothing is run.
 
     Once the file has no mistake, the data sets are read, and sizes, splits and folds are compared with them. A number
     that is cut down to what there is, such as of more neighbours than rows, is reported. With `--try`, a method that
@@ -42,9 +44,9 @@ def check(
         from mlcdr.execution.trying import check_methods
 
         _report(experiment, check_methods(experiment))
-        methods, sets = len(experiment.methods), len(experiment.datasets)
-        print_notice(f"tried: {methods} method{'s' * (methods != 1)} on {sets} data set{'s' * (sets != 1)}")
-    print(f"{config}: no mistake found; {experiment.name}: {size(experiment)}")
+        methods = plural(len(experiment.methods), "method")
+        print_notice(f"tried: {methods} on {plural(len(experiment.datasets), 'data set')}")
+    print(f"{config}: no mistake found; {experiment.name}: {format_size(experiment)}")
 
 
 def _report(experiment: Experiment, found: Findings) -> None:
@@ -61,26 +63,46 @@ def plan(
     set_: Set = None,
     trust: Trust = False,
 ) -> None:
-    """Print what `run` would compute of an experiment, without computing it."""
+    """Show what `run` would compute, without running it."""
     from mlcdr.execution.plan import survey
-    from mlcdr.results.record import duration
 
     found = survey(load_experiment(config, set_ or (), trust=trust), out)
-    rows: list[tuple[str, ...]] = [
-        ("data set", "rows", "features", "labels", "trials", "done", "failed", "pending", "groups", "fits", "cost")
-    ]
+    header = ("data set", "rows", "features", "labels", "trials", "done", "failed", "pending", "groups", "fits", "cost")
+    rows: list[tuple[str, ...]] = [header]
     for each in found.datasets:
-        cost = "–" if not each.pending else "?" if each.seconds is None else duration(each.seconds)
-        rows.append((*map(str, each[:-1]), cost))
+        *facts, seconds = each
+        rows.append((*map(str, facts), _format_cost(each.pending, seconds)))
     print_columns(rows)
+    print()
     unknown = "; ?: not timed yet" if any(row[-1] == "?" for row in rows) else ""
-    print("\n".join(["", f"groups: the trials of a split, computed together; fits: of models{unknown}", *found.shared]))
-    pending = sum(each.pending for each in found.datasets)
-    timed = [each.seconds for each in found.datasets if each.pending and each.seconds is not None]
-    untimed = [each.name for each in found.datasets if each.pending and each.seconds is None]
-    costs = [f"about {duration(sum(timed))} of one worker, by past timings in {found.folder}"] if timed else []
-    costs += [f"no past timings of {', '.join(untimed)} in {found.folder}"] if untimed else []
-    print("; ".join([f"{pending} trials to compute", *costs]))
+    print(f"groups: the trials of a split, computed together; fits: of models{unknown}")
+    for line in found.shared:
+        print(line)
+    print(_format_costs(found))
+
+
+def _format_cost(pending: int, seconds: float | None) -> str:
+    """The time that the pending trials of a data set take, as a cell of the table."""
+    from mlcdr.results.record import duration
+
+    if not pending:
+        return "–"
+    return "?" if seconds is None else duration(seconds)
+
+
+def _format_costs(found: Survey) -> str:
+    """`16 trials to compute; about 3 s of one worker, by past timings in results/small`."""
+    from mlcdr.results.record import duration
+
+    pending = [each for each in found.datasets if each.pending]
+    timed = [each.seconds for each in pending if each.seconds is not None]
+    untimed = [each.name for each in pending if each.seconds is None]
+    parts = [f"{sum(each.pending for each in pending)} trials to compute"]
+    if timed:
+        parts.append(f"about {duration(sum(timed))} of one worker, by past timings in {found.folder}")
+    if untimed:
+        parts.append(f"no past timings of {', '.join(untimed)} in {found.folder}")
+    return "; ".join(parts)
 
 
 def new(
@@ -217,7 +239,10 @@ def _list_examples() -> None:
 
 
 def schema() -> None:
-    """Print the JSON schema of experiment files (for editors)."""
+    """Print the JSON schema of experiment files.
+
+    An editor that knows it completes and checks the keys.
+    """
     import json
 
     from mlcdr.config.schema import schema as make

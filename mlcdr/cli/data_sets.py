@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -37,7 +37,8 @@ def list_datasets() -> None:
     for entry in catalog.entries():
         sizes = [str(entry.statistics.get(key, "?")) for key in ("n_instances", "n_features", "n_labels")]
         rows.append((entry.name, entry.domain, *sizes, catalog.availability(entry)))
-    rows += [(each.name, "your own", "", "", "", str(each.paths[0].parent)) for each in files.list_own()]
+    for own in files.list_own():
+        rows.append((own.name, "your own", "", "", "", str(own.paths[0].parent)))
     print_columns(rows)
 
 
@@ -45,12 +46,13 @@ def info(
     name: Annotated[str, argument("DATASET", "A name from the catalogue, or a path.")],
     settings: DataOptions = None,
 ) -> None:
-    """Print what is known about a data set, and what is made of its files."""
+    """Describe a data set, and what is made of its files."""
     from mlcdr.data import catalog
 
-    facts: dict[str, Any] = catalog.info(name, **read_options(settings))
+    facts = catalog.info(name, **read_options(settings))
     for key in ("expected", "statistics"):
-        facts = facts | {key: {_WORDS.get(fact, fact): value for fact, value in facts.get(key, {}).items()}}
+        if key in facts:
+            facts[key] = {_WORDS.get(fact, fact): value for fact, value in facts[key].items()}
     print_facts(facts)
 
 
@@ -60,27 +62,32 @@ def fetch(
     all_: Annotated[bool, switch("All that can be downloaded.", "--all")] = False,
     folds: Annotated[bool, switch("Also the fixed folds (NAME.5fold.csv).", "--folds")] = False,
 ) -> None:
-    """Download data sets to the user's cache and check them against the catalogue.
+    """Download data sets, checked against the catalogue.
 
-    bogatinovski_2022, the results of a study for `mlcdr compare --published`, is fetched likewise. A download that was
-    cut is resumed. $MLCDR_MIRROR, a folder or an address that has the files as OWNER/REPOSITORY/COMMIT/PATH, stands in
-    for the public hosts.
+    They are written into the user's cache. bogatinovski_2022, the results of a study for `mlcdr compare --published`,
+    is fetched likewise. A download that was cut is resumed. $MLCDR_MIRROR, a folder or an address that has the files as
+    OWNER/REPOSITORY/COMMIT/PATH, stands in for the public hosts.
     """
     from mlcdr.data import catalog
-    from mlcdr.data.sources import how_to_get
 
     if bool(names) + bool(paper) + all_ != 1:
         raise typer.BadParameter("give names of data sets, or --paper, or --all", param_hint="DATASET")
-    chosen = names or []
-    if not names:
-        from mlcdr.reproduce import recipes
-
-        several = recipes.data_sets_of(paper) if paper else [known.name for known in catalog.entries()]
-        chosen = [name for name in several if catalog.entry(name).fetchable]
-        if by_hand := [name for name in several if name not in chosen]:
-            print_notice(how_to_get(by_hand))
-    for name, folder in catalog.fetch(chosen, sys.stderr.isatty(), folds=folds).items():
+    folders = catalog.fetch(names or _list_fetchable(paper), sys.stderr.isatty(), folds=folds)
+    for name, folder in folders.items():
         print(f"{name}: {folder}")
+
+
+def _list_fetchable(paper: str | None) -> list[str]:
+    """The data sets of a paper, or all, that can be downloaded; prints how to get the others."""
+    from mlcdr.data import catalog
+    from mlcdr.data.sources import how_to_get
+    from mlcdr.reproduce import recipes
+
+    names = recipes.data_sets_of(paper) if paper else [entry.name for entry in catalog.entries()]
+    by_hand = [name for name in names if not catalog.entry(name).fetchable]
+    if by_hand:
+        print_notice(how_to_get(by_hand))
+    return [name for name in names if name not in by_hand]
 
 
 def verify(
@@ -88,7 +95,10 @@ def verify(
         str | None, argument("DATASET", "A name from the catalogue; default: all available data sets.")
     ] = None,
 ) -> None:
-    """Compare available data sets with the catalogue; exit code 1 if one differs."""
+    """Compare available data sets with the catalogue.
+
+    Exit code 1 if one differs.
+    """
     from mlcdr.data import catalog, files
 
     names = [name] if name else [entry.name for entry in catalog.entries() if files.find_folder(entry.name)]
@@ -96,9 +106,11 @@ def verify(
     for each in names:
         checks = catalog.verify(each)
         differing = [check for check in checks if not check.ok]
-        wrong += bool(differing)
-        failed = f"differs ({len(differing)} of {len(checks)} checks failed)"
-        print(f"{each}: {failed if differing else f'OK ({len(checks)} checks passed)'}")
+        if not differing:
+            print(f"{each}: OK ({len(checks)} checks passed)")
+            continue
+        wrong += 1
+        print(f"{each}: differs ({len(differing)} of {len(checks)} checks failed)")
         for check in differing:
             print(f"  {_WORDS.get(check.fact, check.fact)}: expected {check.expected}, found {check.found}")
     raise typer.Exit(1 if wrong else 0)
@@ -112,21 +124,28 @@ def datasets_table(
     ] = None,
     out: Annotated[Path | None, option("DIR", "Also write the table (md, tex, csv) into this folder.")] = None,
 ) -> None:
-    """Tabulate available data sets: sizes, kinds of features, label statistics, counted on the data."""
+    """Tabulate sizes and label statistics of data sets.
+
+    They are counted on the data, which must be available.
+    """
     from mlcdr.reproduce import data_sets
     from mlcdr.tables import layouts
 
-    compared = data_sets.compare(names or [], published) if published else None
-    if not names and compared is None:
+    shown = names or []
+    compared = None
+    if published:
+        compared = data_sets.compare(shown, published)
+        shown = shown or list(compared.datasets)
+    elif not names:
         raise typer.BadParameter("give names of data sets, or a published table of data sets", param_hint="DATASET")
-    shown = names or (list(compared.datasets) if compared else None)
-    made = data_sets.render(shown or [], layout)
-    print_table(made)
+    table = data_sets.render(shown, layout)
+    print_table(table)
     if compared is not None:
         print()
         print_table(compared)
     if out is not None:
-        print_notice(f"written: {join_file_names(made.write(out / layouts.stem(layout)), out)}")
+        written = table.write(out / layouts.stem(layout))
+        print_notice(f"written: {join_file_names(written, out)}")
 
 
 def datasets_export(
@@ -135,7 +154,10 @@ def datasets_export(
     out: Annotated[Path, option("DIR", "The folder to write into.")] = Path("exported"),
     settings: DataOptions = None,
 ) -> None:
-    """Write a data set, and its division for training and testing if it has one, in another form."""
+    """Write a data set in another form.
+
+    Its division for training and testing is written, too, if it has one.
+    """
     from mlcdr.data.dataset import load_dataset
     from mlcdr.data.export import WRITERS, export
     from mlcdr.errors import DataError
@@ -150,9 +172,10 @@ def datasets_export(
     except DataError:
         divided = None  # it has no division
     if divided is not None:
-        for part, rows in (("train", slice(divided.n_train)), ("test", slice(divided.n_train, None))):
-            written += export(divided.rows(rows), form, out, part)
-    print("\n".join(dict.fromkeys(map(str, written))))
+        written += export(divided.rows(slice(divided.n_train)), form, out, "train")
+        written += export(divided.rows(slice(divided.n_train, None)), form, out, "test")
+    for path in dict.fromkeys(written):
+        print(path)
     if form in ("csv", "parquet"):
         text = f", text: {dataset.feature_names[0]}" if dataset.kind_of_features == "texts" else ""
         print_notice(f"in a config: {{{written[0]}: {{labels: {-dataset.n_labels}{text}}}}}")
@@ -171,11 +194,15 @@ def datasets_plot(
     projection: Annotated[Literal["opls", "pca"], option("opls|pca", "opls is supervised.")] = "opls",
     settings: DataOptions = None,
 ) -> None:
-    """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""
+    """Draw the labels of a data set.
+
+    The figures show correlations, imbalance, label sets, and a projection.
+    """
     from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 
-    for path in data_figures.write_all(load_dataset(name, **read_options(settings)), out, order, projection):
+    dataset = load_dataset(name, **read_options(settings))
+    for path in data_figures.write_all(dataset, out, order, projection):
         print(escape_control_characters(str(path)))
 
 
@@ -192,7 +219,10 @@ def datasets_splits(
         Path | None, option("FILE", "Write the folds for `splits: {kind: file}`; {dataset} is the name.")
     ] = None,
 ) -> None:
-    """Compare folds drawn blindly with stratified ones, and write them: how far shares of labels are off."""
+    """Compare folds drawn blindly with stratified ones.
+
+    It shows how far shares of labels are off, and writes the folds.
+    """
     from mlcdr.experiment import fold_files
     from mlcdr.experiment.splits import FromFile, KFold
     from mlcdr.tables import split_shares
@@ -202,7 +232,9 @@ def datasets_splits(
     asked = KFold(kind="kfold", folds=folds, seed=seed, groups=groups)
     drawn = [split_shares.draw_folds(name, asked) for name in names]
     print_table(split_shares.render(drawn))
-    for dataset, found in drawn if to is not None else ():
+    if to is None:
+        return
+    for dataset, found in drawn:
         path = FromFile(kind="file", path=str(to)).file_for(dataset.name)
         fold_files.write(path, found[stratified])
         print_notice(f"written: {path}")

@@ -1,25 +1,27 @@
-"""Printing of tables, notices, columns and facts on the terminal."""
+"""Printing of tables, notices, columns, facts and failures on the terminal."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mlcdr.errors import escape_control_characters
 
 if TYPE_CHECKING:
+    from mlcdr.experiment.model import Experiment
+    from mlcdr.results.failures import Cause
     from mlcdr.results.results import Results
 
+_CAUSES = 10  # the most causes of failures that are shown
 
-def print_table(table: Any) -> None:
-    """Print a table, as wide as the terminal (or as `COLUMNS`) and with its colours; plain for another program."""
-    import shutil
 
-    to_terminal = sys.stdout.isatty()
-    width = max(shutil.get_terminal_size((100, 24)).columns, 60) if to_terminal or "COLUMNS" in os.environ else 0
-    print(table.terminal(width, colour=to_terminal and not os.environ.get("NO_COLOR")))
+def plural(number: int, what: str) -> str:
+    """`1 method`, `2 methods`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def print_notice(text: str) -> None:
@@ -28,30 +30,13 @@ def print_notice(text: str) -> None:
         print(escape_control_characters(line), file=sys.stderr)
 
 
-def print_columns(rows: list[tuple[str, ...]]) -> None:
-    """Print rows of cells, each column as wide as its widest cell."""
-    rows = [tuple(map(escape_control_characters, row)) for row in rows]
-    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def print_facts(facts: dict[str, Any], indent: str = "") -> None:
-    """Print `key: value` lines, nested values indented below their key. Unknown and empty values are left out."""
-    for key, value in facts.items():
-        if value is None or value in ("", [], (), {}):
-            continue
-        if isinstance(value, dict):
-            print(f"{indent}{key}:")
-            print_facts(value, indent + "  ")
-        elif isinstance(value, list | tuple) and value and not isinstance(value[0], int | float):
-            print(f"{indent}{key}:")
-            for item in value:
-                print(escape_control_characters(f"{indent}  {item}"))
-        else:
-            shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
-            shown = f"{shown:.6g}" if isinstance(shown, float) else shown
-            print(escape_control_characters(f"{indent}{key}: {shown}"))
+def print_table(table: Any) -> None:
+    """Print a table, as wide as the terminal (or as `COLUMNS`) and with its colours; plain for another program."""
+    to_terminal = sys.stdout.isatty()
+    width = 0
+    if to_terminal or "COLUMNS" in os.environ:
+        width = max(shutil.get_terminal_size((100, 24)).columns, 60)
+    print(table.terminal(width, colour=to_terminal and not os.environ.get("NO_COLOR")))
 
 
 def print_tables(found: Results) -> None:
@@ -73,13 +58,74 @@ def print_published(folders: list[Path], table: str) -> None:
         print_table(each)
 
 
-def join_file_names(paths: list[Path], folder: Path) -> str:
+def print_columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows of cells, each column as wide as its widest cell."""
+    shown = [[escape_control_characters(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        print("  ".join(cells).rstrip())
+
+
+def print_facts(facts: Mapping[str, Any], indent: str = "") -> None:
+    """Print `key: value` lines, nested values indented below their key. Unknown and empty values are left out."""
+    for key, value in facts.items():
+        if value is None or value in ("", [], (), {}):
+            continue
+        if isinstance(value, dict):
+            print(f"{indent}{key}:")
+            print_facts(value, indent + "  ")
+        elif isinstance(value, list | tuple) and not isinstance(value[0], int | float):
+            print(f"{indent}{key}:")
+            for item in value:
+                print(escape_control_characters(f"{indent}  {item}"))
+        else:
+            print(escape_control_characters(f"{indent}{key}: {_format_fact(value)}"))
+
+
+def _format_fact(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def format_size(experiment: Experiment) -> str:
+    """`1 data set × 4 methods (20 points) × 100 splits`, or `× 1 split of each fold of the file`."""
+    from mlcdr.experiment.splits import number_of_splits
+
+    points = sum(experiment.n_points(method) for method in experiment.methods)
+    sets = plural(len(experiment.datasets), "data set")
+    methods = f"{plural(len(experiment.methods), 'method')} ({plural(points, 'point')})"
+    splits = plural(number_of_splits(experiment.splits), "split")
+    if experiment.splits.kind == "file":
+        splits += " of each fold of the file"
+    return f"{sets} × {methods} × {splits}"
+
+
+def print_causes(causes: Sequence[Cause], file: TextIO) -> None:
+    """Print a line for each of the first causes of failures."""
+    for cause in causes[:_CAUSES]:
+        print(format_cause(cause), file=file)
+    if len(causes) > _CAUSES:
+        print(f"{len(causes) - _CAUSES} more causes of failure; `mlcdr status --details` shows them", file=file)
+
+
+def format_cause(cause: Cause) -> str:
+    """The line on failed trials of one cause; a crash is printed as such."""
+    line = f"failed: {cause.describe()}"
+    crashed = "crashed: "  # the beginning of such a reason
+    if cause.reason.startswith(crashed):
+        line = crashed + cause.describe().replace(crashed, "", 1)
+    return escape_control_characters(line)
+
+
+def print_written(paths: Sequence[Path], folder: Path) -> None:
+    """Print which files were written, relative to a folder."""
+    print_notice(f"written in {folder}: {join_file_names(paths, folder)}")
+
+
+def join_file_names(paths: Sequence[Path], folder: Path) -> str:
     """Join the paths of written files, relative to a folder."""
     return ", ".join(str(path.relative_to(folder)) for path in paths)
-
-
-def format_failure(text: str, reason: str) -> str:
-    """The line on a failed trial; `reason` is a part of `text`, and a crash is printed as such."""
-    crashed = "crashed: "  # the beginning of such a reason
-    line = crashed + text.replace(crashed, "", 1) if reason.startswith(crashed) else f"failed: {text}"
-    return escape_control_characters(line)

@@ -13,8 +13,8 @@ import typer
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli import data_sets
 from mlcdr.cli.arguments import Jobs, Out, Set, Trust, argument, option, switch
-from mlcdr.cli.printing import print_columns, print_notice, print_published
-from mlcdr.cli.running import all_different, conclude, load_to_run, size
+from mlcdr.cli.printing import format_size, print_columns, print_notice, print_published
+from mlcdr.cli.running import conclude, load_to_run, refuse_same_name
 from mlcdr.errors import ResultsError, UserError, escape_control_characters
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ def reproduce(
     out: Out = Path("results"),
     set_: Set = None,
 ) -> None:
-    """Run the experiments of a published table, and compare the results with the printed numbers."""
+    """Run the experiments of a published table.
+
+    The results are compared with the printed numbers.
+    """
     from mlcdr.reproduce import recipes
 
     if target is None:
@@ -44,11 +47,11 @@ def reproduce(
     steps = recipes.steps(target, small, large)
     recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
     experiments = [load_to_run(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
-    all_different([step.recipe.path for step in steps], [experiment.name for experiment in experiments])
+    refuse_same_name([step.recipe.path for step in steps], experiments)
     if len(steps) > 1:
         print_notice(f"{target}: {len(steps)} experiments, one after another")
         for step, experiment in zip(steps, experiments, strict=True):
-            print_notice(f"  {_format_step(step)}: {size(experiment)}")
+            print_notice(f"  {_format_step(step)}: {format_size(experiment)}")
     worst = 0
     folders: dict[tuple[str, str], list[Path]] = {}
     # the run of a figure is compared by itself, also where it is laid out as a table that other configs fill
@@ -60,7 +63,7 @@ def reproduce(
         alone = jobs == 0 and recipes.measures_times(target, step, experiment)
         print_notice(f"{_format_step(step)}{': it reports times, so one trial runs at a time' if alone else ''}")
         report = compute(experiment, out, 1 if alone else jobs)
-        worst = max(worst, conclude(experiment, report, False))
+        worst = max(worst, conclude(report, False))
         if report.interrupted:
             raise typer.Exit(worst)
         for key in tables[k]:
@@ -139,7 +142,10 @@ def reproduction_status(
     to: Annotated[Path | None, option("FILE", "Write the page to this file instead of printing it.")] = None,
     trust: Trust = False,
 ) -> None:
-    """Show how well the record reproduces the published tables (Markdown)."""
+    """Show how well the record matches the papers.
+
+    The page is Markdown.
+    """
     from mlcdr.reproduce import record, reproduction
     from mlcdr.whole_files import write_atomically
 
@@ -193,7 +199,10 @@ def make_record(
     out: Out = Path("results"),
     to: Annotated[Path | None, option("DIR", "Write the record here; default: results/record of the checkout.")] = None,
 ) -> None:
-    """Run all published tables from one commit, and store their results as the record. Continues where it ended."""
+    """Run all published tables and store their results.
+
+    They are run from one commit, and become the record. The command continues where it ended.
+    """
     from mlcdr.reproduce import making, record
 
     if small and everything:

@@ -11,7 +11,7 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, Folders, argument, option, read_options, switch
-from mlcdr.cli.printing import join_file_names, print_notice, print_published, print_table, print_tables
+from mlcdr.cli.printing import join_file_names, print_notice, print_published, print_table, print_tables, print_written
 from mlcdr.errors import ResultsError, escape_control_characters
 
 
@@ -19,7 +19,7 @@ def table(
     folder: Folder,
     metric: Annotated[str | None, option("METRIC", "Print a table of this metric, and write none.")] = None,
 ) -> None:
-    """Write the tables of a results folder again and print them."""
+    """Write the tables of results again and print them."""
     from mlcdr.experiment.model import LayoutSpec
     from mlcdr.results.results import open_results
     from mlcdr.tables import tables
@@ -41,9 +41,10 @@ def plot(
     ] = None,
     metric: Annotated[list[str] | None, option("METRIC", "With --layout: this metric only. Repeatable.")] = None,
 ) -> None:
-    """Draw the figures of a results folder again; standard ones if the experiment lists none.
+    """Draw the figures of results again.
 
-    With `by_label`, also each of its metrics against how frequent the labels are.
+    They are standard ones if the experiment lists none. With `by_label`, each of its metrics is also drawn against how
+    frequent the labels are.
     """
     from mlcdr.experiment.model import LayoutSpec
     from mlcdr.results.labels import read_label_scores
@@ -53,19 +54,23 @@ def plot(
     found = open_results(folder)
     if metric and not layout:
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
-    options = {"metrics": [found.metric_named(each) for each in metric]} if metric else {}
-    asked = [LayoutSpec(layout=each, options=options) for each in layout or ()]
-    asked = asked or list(found.experiment.figures) or figures.choose_figures(found)
-    written = figures.write_all(found, asked)
-    of_labels = None if layout else read_label_scores(folder)
-    if of_labels is not None:
-        written += label_figures.write_all(found, of_labels)
+    if layout:
+        options = {"metrics": [found.metric_named(each) for each in metric]} if metric else {}
+        written = figures.write_all(found, [LayoutSpec(layout=each, options=options) for each in layout])
+    else:
+        written = figures.write_all(found, found.experiment.figures or figures.choose_figures(found))
+        of_labels = read_label_scores(folder)
+        if of_labels is not None:
+            written += label_figures.write_all(found, of_labels)
     for path in written:
         print(escape_control_characters(str(path)))
 
 
 def report(folder: Folder) -> None:
-    """Write report.html into a results folder: all results on one page, which can be read offline."""
+    """Write one HTML page with all results.
+
+    It is report.html in the results folder, and can be read offline.
+    """
     from mlcdr.report import report as page
     from mlcdr.results.record import read_failures
 
@@ -125,7 +130,7 @@ def compare(
     margin: _Margin = None,
     time_margin: _TimeMargin = None,
 ) -> None:
-    """Compare methods with each other, with a published table, or with an earlier run.
+    """Compare methods, published tables, earlier runs.
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
@@ -136,7 +141,9 @@ def compare(
     if baseline:
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
-        raise typer.Exit(_compare_with_baseline(baseline, folders[0], metric, margin, time_margin, bool(fail_on)))
+        margins = {"margin": margin, "time_margin": time_margin}
+        worse = _compare_with_baseline(baseline, folders[0], metric, margins)
+        raise typer.Exit(1 if worse and fail_on else 0)
     if published and of_study:
         _compare_with_study(folders, published, metric, agreement, out)
     elif published:
@@ -146,7 +153,9 @@ def compare(
     elif by_label:
         _compare_labels(folders, metric)
     else:
-        _compare_methods(folders, record or (), metric, (0.01 if rope is None else rope) if bayes else None, out)
+        if bayes and rope is None:
+            rope = 0.01
+        _compare_methods(folders, record or (), metric, rope, out)
 
 
 def _compare_methods(
@@ -164,16 +173,18 @@ def _compare_methods(
     for each in compared:
         print_table(each)
         print()
-    if out:
-        from mlcdr.comparison import diagrams
+    if out is None:
+        return
+    from mlcdr.comparison import diagrams
 
-        written = [
-            path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out, found.methods))
-        ]
-        print_notice(f"written in {out}: {join_file_names(written, out)}")
-        untested = [each.metric for each in compared if each.significance is None]
-        if untested:
-            print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
+    written: list[Path] = []
+    for each in compared:
+        written += each.write(out)
+        written += diagrams.write_all(each, out, found.methods)
+    print_written(written, out)
+    untested = [each.metric for each in compared if each.significance is None]
+    if untested:
+        print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
 
 
 def _compare_with_study(folders: list[Path], name: str, metric: str | None, agreement: bool, out: Path | None) -> None:
@@ -196,7 +207,10 @@ def _compare_with_study(folders: list[Path], name: str, metric: str | None, agre
     standings = [yardstick.place(measure) for measure in measures]
     print_table(standings[0].sheet() if metric else yardstick.summarise(standings))
     if out:
-        print_notice(f"written in {out}: {join_file_names([p for each in standings for p in each.write(out)], out)}")
+        written: list[Path] = []
+        for standing in standings:
+            written += standing.write(out)
+        print_written(written, out)
 
 
 def _compare_labels(folders: list[Path], metric: str | None) -> None:
@@ -207,13 +221,12 @@ def _compare_labels(folders: list[Path], metric: str | None) -> None:
 
     for folder in folders:
         found = read_label_scores(folder)
+        if found is None:
+            raise ResultsError(f"{folder}: no labels.csv; add `by_label: [f1]` to the config and run again")
         label = label_of(metric) if metric else None
-        wanted = [key for key in found.means if label in (None, key[1])] if found else []
-        if found is None or not wanted:
-            what = (
-                f"no {metric} by label" if found else "no labels.csv; add `by_label: [f1]` to the config and run again"
-            )
-            raise ResultsError(f"{folder}: {what}")
+        wanted = [key for key in found.means if label in (None, key[1])]
+        if not wanted:
+            raise ResultsError(f"{folder}: no {metric} by label")
         for dataset, each in wanted:
             print_table(tabulate_wins(found, dataset, each))
             print()
@@ -229,33 +242,33 @@ _EXCLUDED_BY_STUDY = {"--published": ("--baseline", "--bayes"), "--agreement": (
 
 
 def _refuse_combinations(of_study: bool, given: Mapping[str, object]) -> None:
-    """Refuse options of `compare` that do not go together or are no numbers; `given`: name → value of those given."""
+    """Refuse options of `compare` that do not go together or are no numbers; `given`: parameter → value."""
     excluded = _EXCLUDED | (_EXCLUDED_BY_STUDY if of_study else {})
-    known = {f"--{name.replace('_', '-')}": value for name, value in given.items()}
-    options = {name: value for name, value in known.items() if not (value is None or value is False or value == ())}
+    options = {}
+    for name, value in given.items():
+        if value is not None and value is not False and value != ():
+            options[f"--{name.replace('_', '-')}"] = value
     for name, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise typer.BadParameter(f"{value} is not a finite number", param_hint=name)
-        if _NEEDED.get(name, name) not in options:
+        if name in _NEEDED and _NEEDED[name] not in options:
             raise typer.BadParameter(f"needs {_NEEDED[name]}", param_hint=name)
-        if both := [other for other in excluded.get(name, ()) if other in options]:
+        both = [other for other in excluded.get(name, ()) if other in options]
+        if both:
             raise typer.BadParameter(f"cannot be combined with {', '.join(both)}", param_hint=name)
     if "--agreement" in options and not of_study:
         raise typer.BadParameter("needs --published with the name of a study", param_hint="--agreement")
 
 
-def _compare_with_baseline(
-    old: Path, new: Path, metric: str | None, margin: float | None, time_margin: float | None, fail: bool
-) -> int:
-    """Compare a run with an earlier one; returns the exit code."""
+def _compare_with_baseline(old: Path, new: Path, metric: str | None, margins: Mapping[str, float | None]) -> bool:
+    """Print the comparison of a run with an earlier one; returns whether something got worse."""
     from mlcdr.comparison import baseline
     from mlcdr.results.results import open_results
 
-    margins = {"margin": margin, "time_margin": time_margin}
     given = {name: value for name, value in margins.items() if value is not None}
     found = baseline.compare(open_results(old), open_results(new), metric, **given)
     print_table(found)
-    return 1 if fail and found.regressions else 0
+    return bool(found.regressions)
 
 
 def predict(
@@ -267,9 +280,10 @@ def predict(
     ] = False,
     settings: DataOptions = None,
 ) -> None:
-    """Predict label sets and scores with a saved model (`keep: {models: true}`), as CSV.
+    """Predict with a saved model, as CSV.
 
-    The column `score:LABEL` is how far a label's score lies above its threshold: a label above 0 is in the label set.
+    The models are those of `keep: {models: true}`; they predict label sets and scores. The column `score:LABEL` is how
+    far a label's score lies above its threshold: a label above 0 is in the label set.
 
     Columns are found by their names, and words are coded as in the training data; other columns, such as labels, are
     not looked at.

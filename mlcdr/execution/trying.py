@@ -26,7 +26,7 @@ from mlcdr.experiment.division import Integers, Splits
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.trials import Trial, plan
-from mlcdr.laws.classes import find_file
+from mlcdr.laws.exceptions import find_file
 from mlcdr.methods.component import Component
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.returned import ReturnedWrong, hint

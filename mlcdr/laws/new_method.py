@@ -14,49 +14,16 @@ from mlcdr.errors import UserError, join_words, suggest_name
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of file to begin with.
-
-    Attributes
-    ----------
-    about : str
-        What it is, and which methods it must have.
-    use : str
-        How a config refers to it: what stands at `{}`.
-    """
-
-    about: str
-    use: str
-
-
 KINDS = {
-    "label_space": Kind(
-        "from label sets to codes and back: fit(X, Y), encode(Y), decode(codes)",
-        "methods:\n  {class}: {{label_space: {path}, learner: least_squares}}",
-    ),
-    "feature_space": Kind(
-        "from features to new features: fit(X, Y), transform(X)",
-        "methods:\n  {class}: {{feature_space: {path}, learner: ridge}}",
-    ),
-    "selector": Kind(
-        "keeps some of the features: fit(X, Y), _get_support_mask()",
-        "methods:\n  {class}: {{feature_space: {path}, learner: ridge}}",
-    ),
-    "learner": Kind(
-        "a multi-output regressor, fitted to codes: fit(X, Y), predict(X)",
-        "methods:\n  {class}: {{label_space: plst, learner: {path}}}",
-    ),
-    "classifier": Kind(
-        "fitted to label sets: fit(X, Y), predict(X), decision_function(X)", "methods:\n  {class}: {{learner: {path}}}"
-    ),
-    "threshold": Kind(
-        "from scores to label sets: fit(scores, Y), apply(scores), margin(scores)",
-        "methods:\n  {class}: {{label_space: plst, learner: least_squares, threshold: {path}}}",
-    ),
-    "metric": Kind("a number for predictions: a function of (Y, labels, scores)", "metrics: [hamming_loss, {path}]"),
+    "label_space": "methods:\n  {class}: {{label_space: {path}, learner: least_squares}}",
+    "feature_space": "methods:\n  {class}: {{feature_space: {path}, learner: ridge}}",
+    "selector": "methods:\n  {class}: {{feature_space: {path}, learner: ridge}}",
+    "learner": "methods:\n  {class}: {{label_space: plst, learner: {path}}}",
+    "classifier": "methods:\n  {class}: {{learner: {path}}}",
+    "threshold": "methods:\n  {class}: {{label_space: plst, learner: least_squares, threshold: {path}}}",
+    "metric": "metrics: [hamming_loss, {path}]",
 }
-"""Name of a kind (`--part`) → what it is; `templates/NAME.py.txt` is its file."""
+"""Name of a kind of file (`--part`) → how a config refers to what is in it; `templates/NAME.py.txt` is the file."""
 
 
 @dataclass(frozen=True)
@@ -94,20 +61,15 @@ def draft_method(name: str, part: str) -> NewMethod:
         raise UserError(f"{name}: {own} means something else in the file of a {part}; choose a longer name")
     text = template.replace("MyMethod", own).replace("my_method", name)
     path = f"{name}.{own}"
-    return NewMethod(f"{name}.py", text, own, KINDS[part].use.format(**{"class": own, "path": path}))
+    return NewMethod(f"{name}.py", text, own, KINDS[part].format(**{"class": own, "path": path}))
 
 
 def _check_name(name: str) -> None:
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-        why = "is a word of Python" if keyword.iskeyword(name) else "cannot name a module"
-        raise UserError(f"{name!r} {why}: take letters, digits and _, such as my_reducer")
-    if not name.isascii():
-        raise UserError(
-            f"{name!r}: the file's name must be of ASCII letters, which every file system keeps as they are"
-        )
-    if Path(f"{name}.py").exists() or Path(name).exists():
-        raise UserError(
-            f"{Path(f'{name}.py') if Path(f'{name}.py').exists() else name}: is there already; choose another name"
-        )
+    is_word = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+    if not is_word or name.startswith("_"):
+        raise UserError(f"{name!r} cannot name a module: take letters (of ASCII), digits and _, such as my_reducer")
+    for path in (Path(f"{name}.py"), Path(name)):
+        if path.exists():
+            raise UserError(f"{path}: is there already; choose another name")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
         raise UserError(f"{name!r} is the name of a module that is there already; a config would import that one")

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
 from mlcdr.methods import contracts
 from mlcdr.methods.chains.binary_relevance import of_single_labels
+from mlcdr.methods.constraints import learned
 from mlcdr.methods.contracts import (
     LabelSpace,
     Learner,
@@ -63,13 +65,13 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         The values of y: label absent, label present.
     """
 
-    feature_steps_: list[Any]
-    label_space_: Any
-    _training: tuple[Array, NDArray[Any]] | None
-    _folded: tuple[Array, Array] | None
-    _thresholds: dict[int | None, Any]
-    _leading: float | int | None
-    _decided: Any
+    feature_steps_: list[Any] = learned()
+    label_space_: Any = learned()
+    _training: tuple[Array, NDArray[Any]] | None = learned()
+    _folded: tuple[Array, Array] | None = learned()
+    _thresholds: dict[int | None, Any] = learned()
+    _leading: float | int | None = learned()
+    _decided: Any = learned()
 
     hands_on_unlabelled: ClassVar[bool] = True
 
@@ -80,7 +82,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
             return as_texts(X)
         return checked(self, X, reset=reset, ensure_all_finite="allow-nan" if contracts.takes_gaps(first) else True)
 
-    def fit_moments(self, moments: Moments, own_parts: bool = False) -> ComposedClassifier:
+    def fit_moments(self, moments: Moments, own_parts: bool = False) -> Self:
         """Fit from the moments of a training set of label sets (which must still have their rows if a part needs them).
 
         `own_parts`: the parts were made for this fit alone, so they are fitted themselves, not clones of them.
@@ -112,7 +114,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
             self.feature_steps_.append(self.label_space_)
         else:
             unknown = self.label_space is None and is_of_unknown_kind(self.learner_)
-            own = Identity("zero_one" if unknown else "centred")
+            own = Identity("zero_one" if unknown else "centred")  # type: ignore[arg-type]  # it has no `n_components`
             self.label_space_ = own if self.label_space is None else prepared(self.label_space)
             contracts.fit_label_space(self.label_space_, self.learner_, moments)
             if unknown:  # whatever it predicts of label sets, sets or scores, is parted at ½
@@ -150,7 +152,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         self.threshold_ = self.threshold_of()
         return learner.predict_left_out(space.encode_moments(moments))
 
-    def _with_threshold(self, moments: Moments) -> ComposedClassifier:
+    def _with_threshold(self, moments: Moments) -> Self:
         """Fit the threshold, if it is one to be fitted, on the learner's predictions for the training rows."""
         self._training, self._thresholds = None, {}
         if contracts.is_fitted_to_scores(self.threshold):

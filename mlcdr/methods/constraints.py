@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, make_dataclass
 from inspect import get_annotations, signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from typing_extensions import dataclass_transform as dataclass_transform
 
 from mlcdr.methods.docstrings import complete_docstring
+
+_LEARNED = object()
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ def parameter(
     return Declared(default, constraints or [], last, notes)
 
 
+def learned(*, init: Literal[False] = False) -> Any:
+    """Declare the type of an attribute that `fit` sets, in the body of a class: no constructor takes it."""
+    return _LEARNED
+
+
 def one_of(*words: str) -> list[Any]:
     """The constraint of a parameter that is one of some strings."""
     return [StrOptions(set(words))]
@@ -66,6 +74,20 @@ def write_init(cls: Any) -> None:
     if any("__init__" in vars(base) and "_declared" not in vars(base) for base in cls.__mro__[:-1]):
         complete_docstring(cls, list(signature(cls).parameters))
         return
+    _take_declarations(cls)
+    found = _declared_by_all(cls)
+    fields = [(name, kind, field(default=each.default)) for name, (kind, each) in found.items()]
+    made: Any = make_dataclass(cls.__name__, fields, repr=False, eq=False)
+    cls.__init__ = made.__init__
+    complete_docstring(cls, found)
+    if "_parameter_constraints" not in vars(cls):
+        cls._parameter_constraints = {name: each.constraints for name, (_, each) in found.items() if each.constraints}
+
+
+def _take_declarations(cls: Any) -> None:
+    """Put what a class declares into `_declared`, name → (type, declaration), and the defaults into their places."""
+    for name in [name for name, value in vars(cls).items() if value is _LEARNED]:
+        delattr(cls, name)
     own = {name: value for name, value in vars(cls).items() if isinstance(value, Declared)}
     cls._declared = {name: (kind, own[name]) for name, kind in get_annotations(cls).items() if name in own}
     for name, declared in own.items():
@@ -74,16 +96,17 @@ def write_init(cls: Any) -> None:
         noted = {name: each.notes[attribute] for name, each in own.items() if each.notes[attribute]}
         if noted:
             setattr(cls, attribute, {**getattr(cls, attribute), **noted})
+
+
+def _declared_by_all(cls: Any) -> dict[str, tuple[Any, Declared]]:
+    """The declarations of a class and its bases, in the constructor's order."""
     found: dict[str, tuple[Any, Declared]] = {}
     for base in reversed(cls.__mro__):
-        found = {name: each for name, each in found.items() if name not in vars(base)} | vars(base).get("_declared", {})
-    found = dict(sorted(found.items(), key=lambda each: each[1][1].last))
-    fields = [(name, kind, field(default=declared.default)) for name, (kind, declared) in found.items()]
-    made: Any = make_dataclass(cls.__name__, fields, repr=False, eq=False)
-    cls.__init__ = made.__init__
-    complete_docstring(cls, found)
-    if "_parameter_constraints" not in vars(cls):
-        cls._parameter_constraints = {name: each.constraints for name, (_, each) in found.items() if each.constraints}
+        # A plain value in a derived class takes the place of a parameter.
+        found = {name: each for name, each in found.items() if name not in vars(base)}
+        found |= vars(base).get("_declared", {})
+    first = {name: each for name, each in found.items() if not each[1].last}
+    return first | found
 
 
 COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]

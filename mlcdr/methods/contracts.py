@@ -8,15 +8,17 @@ method through the functions at the end of this file, the only place that tests 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import get_tags
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import write_init
+from mlcdr.methods.bases import BaseEstimator
+from mlcdr.methods.constraints import dataclass_transform, learned, write_init
 from mlcdr.methods.returned import check_matrix, check_shape
 from mlcdr.numerics.entry import as_csr, as_label_matrix, checked
 from mlcdr.numerics.linalg import n_kept
@@ -28,6 +30,7 @@ Kind = Literal["numbers", "gaps", "texts"]
 ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
 
+@dataclass_transform(field_specifiers=(learned,))
 class Part(BaseEstimator):
     """Base of all parts: a scikit-learn estimator, with what `mlcdr check` uses of its parameters.
 
@@ -72,11 +75,6 @@ class Part(BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         write_init(cls)
-
-    if TYPE_CHECKING:
-
-        def __init__(self, *values: Any, **parameters: Any) -> None:
-            """Take the parameters that a class declares (`parameter`)."""
 
     @classmethod
     def warm_up(cls) -> None:
@@ -133,7 +131,7 @@ class LabelSpace(Part):
         """The score half-way between those of absence and presence."""
         return 0.5
 
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Self:
         """Fit from features X (n×d, dense or CSR) and labels y (n×K, or n for one label), by `fit_moments`.
 
         `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others refuse them.
@@ -199,7 +197,7 @@ class Learner(Part):
 
     def predict_valid(self, X: Any) -> Array:
         """`predict` of features that have been checked already."""
-        predictions: Array = self.predict(X)
+        predictions: Array = self.predict(X)  # type: ignore[attr-defined]  # every learner has it
         return predictions
 
     def predict_left_out(self, moments: Moments) -> Array | None:

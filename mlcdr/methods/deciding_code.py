@@ -15,6 +15,12 @@ from importlib.util import resolve_name
 DECLARING = "mlcdr.methods.constraints"
 """The module whose `parameter` declares a parameter of a part."""
 
+_OF_HINTS = {"__future__", "collections.abc", "numpy.typing", "typing", "typing_extensions"}
+"""Modules from which type hints are imported."""
+
+_PASSED_ON = {"mlcdr.methods.bases": "sklearn.base"}
+"""Modules that only give types to what another module has."""
+
 _NO_CODE = {"lineno", "type_comment", "type_ignores", "type_params", "ctx", "kind", "returns"}
 """Fields of a syntax tree that decide nothing, or that not all versions of Python have."""
 
@@ -87,14 +93,42 @@ class _Reader:
     def read(self, node: object) -> object:
         """The plain form of a node, or of a list of nodes."""
         if isinstance(node, list):
-            return [self.read(each) for each in node if not self._is_words(each)]
+            return self._read_list(node)
         if not isinstance(node, ast.AST):
             return repr(node)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute) and node.value is not None:
+            node = ast.Assign(targets=[node.target], value=node.value)  # `self.x: int = 1` is `self.x = 1`
         found: list[object] = [type(node).__name__]
         for name, value in self._fields(node):
-            if value is not None and value != []:
-                found += [name, self.read(value)]
+            plain = None if value is None else self.read(value)
+            if plain not in (None, []):
+                found += [name, plain]
         return found
+
+    def _read_list(self, nodes: list[object]) -> list[object]:
+        """The plain forms of nodes; of several imports the order decides nothing."""
+        imported: list[object] = []
+        others: list[object] = []
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom):
+                imported += self._imported_names(node)
+            elif not self._is_words(node):
+                others.append(self.read(node))
+        return [*sorted(imported, key=repr), *others]
+
+    def _imported_names(self, node: ast.ImportFrom) -> list[list[str | None]]:
+        """Module, name and own name of each name of a `from … import`; none of a module that decides nothing."""
+        module = "." * node.level + (node.module or "")
+        module = resolve_name(module, self.package) if node.level else module
+        module = _PASSED_ON.get(module, module)
+        self.declares |= module == DECLARING
+        if module in _OF_HINTS or module in self.describing:
+            return []
+        names = [each.name for each in node.names]
+        self.imports += [module, *(f"{module}.{name}" for name in names)]
+        if module == "mlcdr":
+            self.public += names
+        return [[module, each.name, each.asname or each.name] for each in node.names]
 
     def _fields(self, node: ast.AST) -> list[tuple[str, object]]:
         """The fields of a node that decide something."""
@@ -102,8 +136,6 @@ class _Reader:
             case ast.Import():
                 self.imports += [each.name for each in node.names]
                 self.names |= {each.asname or each.name for each in node.names if each.name == "mlcdr"}
-            case ast.ImportFrom():
-                self._note_import(node)
             case ast.Attribute(value=ast.Name(id=name)) if name in self.names:
                 self.public.append(node.attr)
             case ast.arg():
@@ -118,35 +150,25 @@ class _Reader:
                 return [("default", node.args[:1])]
         return [(name, getattr(node, name, None)) for name in node._fields if name not in _NO_CODE]
 
-    def _note_import(self, node: ast.ImportFrom) -> None:
-        module = self._imported_from(node)
-        names = [each.name for each in node.names]
-        self.imports += [module, *(f"{module}.{name}" for name in names)]
-        if module == "mlcdr":
-            self.public += names
-
-    def _imported_from(self, node: ast.ImportFrom) -> str:
-        """The module that a `from … import` names."""
-        module = "." * node.level + (node.module or "")
-        return resolve_name(module, self.package) if node.level else module
-
     def _is_declared(self, node: object) -> bool:
         """Whether a node is the declaration of a parameter."""
         return self.declares and _is_call_of(node, "parameter")
 
     def _is_words(self, node: object) -> bool:
-        """Whether a statement is a string, a warning, for type checkers, or an import of what decides nothing."""
+        """Whether a statement or decorator is a text, a warning or a type hint."""
         match node:
             case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=[]):
                 return True
             case ast.Expr(value=ast.Constant(value=str())):
                 return True
+            case ast.AnnAssign(target=ast.Name(id=name), value=None):
+                return name.startswith("_") or name.endswith("_")  # of an attribute that no constructor takes
+            case ast.AnnAssign(value=ast.Call()):
+                return self.declares and _is_call_of(node.value, "learned")
             case ast.Expr(value=value):
                 return _is_call_of(value, "warn")
-            case ast.ImportFrom():
-                module = self._imported_from(node)
-                self.declares |= module == DECLARING
-                return module in self.describing
+            case ast.Call():  # a decorator
+                return _is_call_of(node, "dataclass_transform")
         return False
 
 

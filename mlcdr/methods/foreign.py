@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state, get_tags
+from typing_extensions import Self
 
 from mlcdr.methods.contracts import Part, as_dense
 
@@ -124,7 +125,7 @@ class Adapted(BaseEstimator):
             given["random_state"] = self.random_state
         return self.cls(**given)
 
-    def fit(self, *data: Any, **more: Any) -> Adapted:
+    def fit(self, *data: Any, **more: Any) -> Self:
         """Make the object and fit it: features X (n×d), label sets Y (n×K) or one label y (n,)."""
         self._fit("fit", *data, **more)
         return self

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import ESTIMATOR, parameter
+from mlcdr.methods.bases import ClassifierMixin
+from mlcdr.methods.constraints import ESTIMATOR, learned, parameter
 from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function, has_parameters
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics.entry import as_binary, check_index, checked
@@ -32,9 +33,9 @@ class LabelSetClassifier(ClassifierMixin, Part):
         Number of features d.
     """
 
-    classes_: NDArray[Any]
+    classes_: NDArray[Any] = learned()
 
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Self:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
 
         y holds 0 and 1, or any two values, of which the larger means that the label is present. `X_unlabelled` (u×d):
@@ -59,7 +60,7 @@ class LabelSetClassifier(ClassifierMixin, Part):
         """
         return checked(self, X, reset=reset)
 
-    def fit_moments(self, moments: Moments) -> Any:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from a training set of label sets {0, 1}; it sets `classes_` to 0 and 1."""
         raise NotImplementedError
 
@@ -83,7 +84,7 @@ class MultilabelClassifier(LabelSetClassifier):
     not simply the labels with a positive score has `_labels`, too, or, where it finds both at once, `_answer` alone.
     """
 
-    def fit_moments(self, moments: Moments) -> Any:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from a training set of label sets {0, 1}, which must have its rows."""
         self._begin(moments)
         X, Y = moments.rows()

@@ -29,6 +29,7 @@ _DESCRIBING = frozenset(
         "mlcdr.errors",
         "mlcdr.lazy_numpy",
         "mlcdr.plug_ins",
+        "mlcdr.methods.bases",
         "mlcdr.methods.component",
         "mlcdr.methods.component_changes",
         "mlcdr.methods.constraints",

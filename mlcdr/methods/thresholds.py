@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, one_of, parameter
 from mlcdr.methods.contracts import Threshold
@@ -153,7 +154,7 @@ class PCut(Cut):
 
     single: bool = parameter(False, BOOLEAN)
 
-    def fit(self, scores: Scores, Y: Any) -> PCut:
+    def fit(self, scores: Scores, Y: Any) -> Self:
         """Learn the shares from the label sets Y (n×K of {0, 1}, dense); the scores (n×K) are not used."""
         self.shares_ = np.mean(Y, axis=0, dtype=np.float64)
         return self
@@ -224,7 +225,7 @@ class Maximise(Cut):
     metric: str = parameter("f1", one_of("f1", "accuracy", "macro_f"))
     at: str = parameter("midpoint", one_of("midpoint", "score"))
 
-    def fit(self, scores: Scores, Y: Any) -> Maximise:
+    def fit(self, scores: Scores, Y: Any) -> Self:
         """Learn from the training scores (n×K) and the label sets Y (n×K of {0, 1}, dense)."""
         n, n_labels = scores.shape
         labels = np.arange(n_labels)

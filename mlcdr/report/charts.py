@@ -16,8 +16,8 @@ from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.results.scores import LARGEST, summarise
 from mlcdr.tables import figures, styles
-from mlcdr.tables.curves import place_values
-from mlcdr.tables.panels import mark_values, name_metric
+from mlcdr.tables.axes import mark_values, place_values
+from mlcdr.tables.panels import name_metric
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
 _SETTINGS = 20  # of the other swept parameters, for which curves are drawn

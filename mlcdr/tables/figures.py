@@ -28,7 +28,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.tables import checks, layouts, panels
-from mlcdr.tables.curves import place_values
+from mlcdr.tables.axes import place_values
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import Spot, list_datasets, name_metric
 from mlcdr.tables.sheet import Shown
@@ -281,7 +281,7 @@ def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) ->
     methods = _legend_order(results, layout)
     shown: dict[str, Any] = {}
     for spot, ax in zip(spots, axes, strict=True):
-        for label, handle in panels.draw(ax, results, layout, spot, methods).items():
+        for label, handle in panels.draw_panel(ax, results, layout, spot, methods).items():
             shown.setdefault(label, handle)
     titles = {**subject, "metric": name_metric(results, subject.get("metric", ""))}
     heading = ", ".join(titles[each] for each in layout.apart) or results.name

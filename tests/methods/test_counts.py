@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.utils._param_validation import Interval
 
-from mlcdr.laws.subject import Subject, make_problem
+from mlcdr.laws.subject import PartSubject, make_problem
 from mlcdr.methods import registry
 from mlcdr.methods.feature_space.mim import MIM
 from tests import small
@@ -37,17 +37,11 @@ def at_most(family: str, name: str) -> dict[str, str]:
     return getattr(registry.resolve(family, name), "at_most", {})
 
 
-def subject(family: str, name: str) -> Subject:
+def subject(family: str, name: str, **params) -> PartSubject:
     small.skip_without_extra(family, name)
     cls = registry.resolve(family, name)
-
-    def make(**changes):
-        if name in ("same_for_all", "for_each_label"):
-            changes = {"selector": MIM(), **changes}
-        part = cls(**QUICK.get(cls.__name__, {}) | changes)
-        return part.set_params(**{key: 0 for key in part.get_params() if key.rpartition("__")[2] == "random_state"})
-
-    return Subject(family, cls, make)
+    needed = {"selector": MIM()} if name in ("same_for_all", "for_each_label") else {}
+    return PartSubject(family, cls, {**needed, **QUICK.get(cls.__name__, {}), **params})
 
 
 def test_every_count_is_of_a_kind():
@@ -65,13 +59,10 @@ def test_every_count_is_of_a_kind():
 def test_more_than_there_are_means_all(family, name, parameter):
     X, Y = make_problem(24, 5, 4)
     new = make_problem(9, 5, 4, seed=1)[0]
-    part = subject(family, name)
     there_are = {"rows": len(X), "labels": Y.shape[1]}[at_most(family, name)[parameter]]
-    fixed = {"n_features": 2} if "n_features" in registry.parameters(part.cls) else {}
-    all_of_them, more = (
-        Subject(family, part.cls, lambda n=n, **changes: part.make(**{**fixed, parameter: n, **changes}))
-        for n in (there_are, FAR_TOO_MANY)
-    )
+    fixed = {"n_features": 2} if "n_features" in registry.parameters(registry.resolve(family, name)) else {}
+    all_of_them = subject(family, name, **fixed, **{parameter: there_are})
+    more = subject(family, name, **fixed, **{parameter: FAR_TOO_MANY})
     np.testing.assert_array_equal(more.score(X, Y, new), all_of_them.score(X, Y, new))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlcdr.methods.chains.links import Array, Link, LinkedClassifier, Of
+from mlcdr.methods.constraints import learned
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.moments import Moments
 
@@ -32,9 +33,9 @@ class DirectedChain(LinkedClassifier):
         The models, in the chain's order; the parents follow the features, in the order of `parents_`.
     """
 
-    order_: list[int]
-    parents_: list[list[int]]
-    links_: list[Link]
+    order_: list[int] = learned()
+    parents_: list[list[int]] = learned()
+    links_: list[Link] = learned()
 
     def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         """`order_` and `parents_`; `selector` gives the features used before parents are known. The method itself."""

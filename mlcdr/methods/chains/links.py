@@ -18,8 +18,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import parameter
+from mlcdr.methods.constraints import learned, parameter
 from mlcdr.methods.contracts import (
     as_dense,
     declared,
@@ -202,11 +203,11 @@ class LinkedClassifier(MetaClassifier):
         A selector of the features that a label's model uses (`mlcdr.methods.local_features`). None: all features.
     """
 
-    _linear: Any  # the links as matrices, where they are linear and were found all at once
+    _linear: Any = learned()  # the links as matrices, where they are linear and were found all at once
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("features",)
     features: Any = parameter(None, [HasMethods(["fit", "beside"]), None], last=True, family="local_features")
 
-    def fit_moments(self, moments: Moments) -> LinkedClassifier:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set (with its rows, if the estimator needs them)."""
         self._begin(moments)
         self._fit_links(self._own_estimator(), moments)

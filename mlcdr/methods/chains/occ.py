@@ -70,7 +70,7 @@ class OCC(KDependenceChain):
     discretise: str | None = parameter(None, [*one_of(*RULES, "none"), None])
     random_state: Any = parameter(None, SEED)
 
-    @property
+    @property  # type: ignore[misc]
     def rounding(self) -> str:  # type: ignore[override]
         """What a share of K means."""
         return "nearest" if self.variant == "published_code" else "ceiling"

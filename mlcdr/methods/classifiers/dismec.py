@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, POSITIVE, SEED, parameter
 from mlcdr.methods.learners.linear_svm import LinearSVM
@@ -47,7 +48,7 @@ class DiSMEC(MultilabelClassifier):
     C: float = parameter(1.0, POSITIVE)
     random_state: Any = parameter(None, SEED)
 
-    def fit_moments(self, moments: Moments) -> DiSMEC:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from a training set of label sets {0, 1}, which must have its rows."""
         self._begin(moments)
         X, Y = moments.rows()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlcdr.methods.classifiers.multiclass import MultiClass
+from mlcdr.methods.constraints import learned
 from mlcdr.methods.multilabel import Array, MetaClassifier
 
 
@@ -38,6 +39,9 @@ class LabelPowerset(MetaClassifier):
     model_ : MultiClass
         The fitted estimator.
     """
+
+    model_: Any = learned()
+    label_sets_: NDArray[Any] = learned()
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         fit_powersets([self], X, [Y])

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mlcdr.errors import UserError
-from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
+from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, learned, one_of, parameter
 from mlcdr.methods.foreign import seeded_generators
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
 
@@ -47,7 +47,7 @@ class LibMultiLabelLinear(MultilabelClassifier):
         The package's fitted model.
     """
 
-    model_: Any
+    model_: Any = learned()
 
     technique: str = parameter("1vsrest", one_of("1vsrest", "cost_sensitive", "cost_sensitive_micro", "tree"))
     C: float = parameter(1.0, POSITIVE)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
+from typing_extensions import Self
 
 from mlcdr.methods.chains.links import Link
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
@@ -71,7 +72,7 @@ class LLSF(MetaClassifier):
     max_iter: int = parameter(100, COUNT)
     tol: float = parameter(1e-4, NOT_NEGATIVE)
 
-    def fit_moments(self, moments: Moments) -> LLSF:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from a training set of label sets {0, 1}, which must have its rows."""
         self._begin(moments)
         X, Y = moments.rows()

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from typing_extensions import Self
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.linear import LinearLinks, follow
 from mlcdr.methods.chains.links import with_labels
-from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED, one_of, parameter
+from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED, learned, one_of, parameter
 from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded
 from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, row_groups, spectral_groups
@@ -63,8 +64,8 @@ class MetaLabelChain(MultilabelClassifier):
         Each member's order of all labels if the links are linear; otherwise None.
     """
 
-    members_: Any
-    orders_: list[list[int]] | None
+    members_: Any = learned()
+    orders_: list[list[int]] | None = learned()
 
     classifier: Any = parameter(None, ESTIMATOR, family="learner")
     meta_labels: str = parameter("spectral", one_of("spectral", "label_rows"))
@@ -73,7 +74,7 @@ class MetaLabelChain(MultilabelClassifier):
     variant: str = parameter("text", one_of(*VARIANTS))
     random_state: Any = parameter(None, SEED)
 
-    def fit_moments(self, moments: Moments) -> MetaLabelChain:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set, which must have its rows."""
         self._begin(moments)
         rng = check_random_state(self.random_state)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from typing_extensions import Self
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
@@ -100,7 +101,7 @@ class MLSF(MultilabelClassifier):
         if self.groups is not None and not _is_partition(self.groups):
             raise ValueError(f"groups must be lists that hold each of the labels 0, 1, … once, found {self.groups}")
 
-    def fit_moments(self, moments: Moments) -> MLSF:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set, which must have its rows."""
         self._begin(moments)
         rng = check_random_state(self.random_state)

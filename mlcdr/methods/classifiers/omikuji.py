@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mlcdr.errors import UserError
-from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, one_of, parameter
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, learned, one_of, parameter
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
 
 
@@ -56,7 +56,7 @@ class Omikuji(MultilabelClassifier):
         The trees as omikuji saves them: a file's name → its content.
     """
 
-    files_: dict[str, bytes]
+    files_: dict[str, bytes] = learned()
 
     n_trees: int = parameter(3, COUNT)
     arity: int = parameter(2, COUNT)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 from mlcdr.methods.chains.links import Link
 from mlcdr.methods.contracts import as_dense
@@ -40,7 +41,7 @@ class CalibratedLabelRanking(MetaClassifier):
         (j, k) with j < k: the pair's model, positive where j is preferred.
     """
 
-    def fit_moments(self, moments: Moments) -> CalibratedLabelRanking:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set, with its rows."""
         self._begin(moments)
         estimator = self._own_estimator()

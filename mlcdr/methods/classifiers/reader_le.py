@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import Self
 
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.reader_le import EmbeddingParameters, ReaderLE
@@ -54,7 +55,7 @@ class ReaderLEClassifier(EmbeddingParameters, MultilabelClassifier):
 
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
-    def fit_moments(self, moments: Moments) -> ReaderLEClassifier:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set that has its rows."""
         self._begin(moments)
         X, Y = moments.rows()

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SEED, parameter
 from mlcdr.methods.learners.ridge import Ridge
@@ -97,7 +98,7 @@ class SLEEC(MultilabelClassifier):
     max_iter: int = parameter(50, COUNT)
     random_state: Any = parameter(None, SEED)
 
-    def fit_moments(self, moments: Moments) -> SLEEC:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from a training set of label sets {0, 1}, which must have its rows."""
         self._begin(moments)
         X, Y = moments.rows()

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import one_of, parameter
+from mlcdr.methods.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mlcdr.methods.constraints import learned, one_of, parameter
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.linalg import inverse_root
@@ -46,12 +47,12 @@ class DualSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearLabelSp
         K', the number of dimensions of the code.
     """
 
-    feature_directions_: Array
+    feature_directions_: Array = learned()
 
     rounding = "nearest"
     dependency: str = parameter("covariance", one_of("covariance", "correlation"), last=True)
 
-    def fit_moments(self, moments: Moments) -> DualSpace:
+    def fit_moments(self, moments: Moments) -> Self:
         """Find the directions from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.mean_ = np.zeros(moments.n_labels)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import COUNT, FRACTION, parameter
+from mlcdr.methods.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mlcdr.methods.constraints import COUNT, FRACTION, learned, parameter
 from mlcdr.methods.feature_space.supervised import SupervisedStep
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.linalg import n_kept, signed
@@ -62,7 +63,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
         Number of dimensions m.
     """
 
-    components_: Array
+    components_: Array = learned()
 
     n_components: Any = parameter(None, [*COUNT, *FRACTION, dict, None])
 
@@ -77,7 +78,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
                     f"{{eigenvalues: t}} with 0 < t <= 1. Got {dict(self.n_components)!r} instead."
                 )
 
-    def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
+    def fit_moments(self, moments: Moments) -> Self:
         """Find the directions from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.mean_ = moments.mean_x

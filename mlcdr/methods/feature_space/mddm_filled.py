@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from sklearn.utils import check_random_state
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, FRACTION, SEED, parameter
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace
@@ -45,7 +46,7 @@ class FilledMDDM(LinearFeatureSpace):
     n_components: int | float | None = parameter(None, [*COUNT, *FRACTION, None])
     random_state: Any = parameter(None, SEED, last=True)
 
-    def fit_moments(self, moments: Moments) -> FilledMDDM:
+    def fit_moments(self, moments: Moments) -> Self:
         """Find the directions from the moments of a training set (without checks of parameters and data).
 
         Raises

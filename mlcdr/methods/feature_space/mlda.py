@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, dependent_directions
@@ -49,7 +50,7 @@ class MLDA(ScaledFeatureSpace):
     alpha: float = parameter(0.1, POSITIVE)
     variant: str = parameter("text", one_of("text", "mlc_toolbox"), last=True)
 
-    def fit_moments(self, moments: Moments) -> MLDA:
+    def fit_moments(self, moments: Moments) -> Self:
         """Find the directions from the moments of a training set, which must still have their rows."""
         super().fit_moments(moments)
         if self.variant == "mlc_toolbox":

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import SIZE, parameter
 from mlcdr.methods.feature_space.supervised import SupervisedStep
@@ -46,7 +47,7 @@ class FeatureSelector(SelectorMixin, SupervisedStep):
 
     n_features: float | int | None = parameter(None, SIZE)
 
-    def fit_moments(self, moments: Moments) -> FeatureSelector:
+    def fit_moments(self, moments: Moments) -> Self:
         """Rank the features from the moments of a training set (without checks of parameters and data).
 
         Raises

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import ClassifierTags
+from typing_extensions import Self
 
 from mlcdr.methods.contracts import FeatureStep
 from mlcdr.numerics.entry import as_binary, checked
@@ -15,7 +16,7 @@ from mlcdr.numerics.moments import Moments
 class SupervisedStep(FeatureStep):
     """Base of the feature steps that are fitted from moments (`fit_moments`)."""
 
-    def fit(self, X: Any, y: Any = None, X_unlabelled: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, X_unlabelled: Any = None) -> Self:
         """Fit to features X (n×d, dense or CSR) and labels y (n×K of {0, 1}, dense or CSR; or n).
 
         A dense y may hold any two values (such as ±1), of which the larger means that the label is present. Methods
@@ -33,7 +34,7 @@ class SupervisedStep(FeatureStep):
         Y = as_binary(y, X.shape[0])[0] if supervised else np.zeros((X.shape[0], 0))
         return self.fit_moments(self._training_set(X, Y, X_unlabelled))
 
-    def fit_moments(self, moments: Moments) -> Any:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set (without checks of parameters and data)."""
         raise NotImplementedError
 

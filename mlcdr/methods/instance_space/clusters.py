@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
+from typing_extensions import Self
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
@@ -63,7 +64,7 @@ class ClusteredClassifier(MultilabelClassifier):
     clusterer: Any = parameter(None, [HasMethods(["fit_predict"]), None], last=True, family="clusterer")
     random_state: Any = parameter(None, SEED, last=True)
 
-    def fit_moments(self, moments: Moments) -> ClusteredClassifier:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set, which must have its rows."""
         self._begin(moments)
         rng = check_random_state(self.random_state)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, SEED, SIZE, one_of, parameter
 from mlcdr.methods.contracts import LabelSpace, as_dense, given
@@ -80,7 +81,7 @@ class CLEMS(LabelSpace):
     max_iter: int = parameter(300, COUNT)
     random_state: Any = parameter(None, SEED)
 
-    def fit_moments(self, moments: Moments) -> CLEMS:
+    def fit_moments(self, moments: Moments) -> Self:
         """Embed the label sets of a training set, which must have its rows; of the features only the number counts."""
         self.n_features_in_ = moments.n_features
         self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)

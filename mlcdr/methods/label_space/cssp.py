@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 from sklearn.utils import check_random_state
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import SEED, one_of, parameter
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
@@ -47,7 +48,7 @@ class CSSP(LinearLabelSpace):
     sampling: str = parameter("leverage", one_of("leverage", "pivoted"))
     random_state: Any = parameter(None, SEED)
 
-    def fit_moments(self, moments: Moments) -> CSSP:
+    def fit_moments(self, moments: Moments) -> Self:
         """Choose the labels from the moments of a training set."""
         super().fit_moments(moments)
         self.mean_ = np.zeros(moments.n_labels)

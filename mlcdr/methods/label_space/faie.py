@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import BOOLEAN, NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.contracts import as_dense
@@ -71,7 +72,7 @@ class FaIE(HatLabelSpace):
     coding: str = parameter("zero_one", one_of("zero_one", "plus_minus_one"), last=True)
     rounding: str = parameter("floor", one_of("floor", "nearest", "ceiling"), last=True)
 
-    def fit_moments(self, moments: Moments) -> FaIE:
+    def fit_moments(self, moments: Moments) -> Self:
         """Find the codes from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)

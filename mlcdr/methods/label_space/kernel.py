@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.utils._param_validation import HasMethods
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import parameter
 from mlcdr.methods.contracts import has_kernel
@@ -33,7 +34,7 @@ class KernelLabelSpace(LinearLabelSpace):
 
     regression: Any = parameter(None, [HasMethods(["kernel_regression"]), None], family="learner")
 
-    def fit_moments(self, moments: Moments) -> KernelLabelSpace:
+    def fit_moments(self, moments: Moments) -> Self:
         """Find the directions from the moments of a training set, which must have their rows."""
         return self._fit(
             KernelRegression() if self.regression is None else self.regression.kernel_regression(), moments
@@ -68,7 +69,7 @@ class KernelLabelSpace(LinearLabelSpace):
             )
         return None
 
-    def _fit(self, regression: KernelRegression, moments: Moments) -> KernelLabelSpace:
+    def _fit(self, regression: KernelRegression, moments: Moments) -> Self:
         self.regression_ = regression
         super().fit_moments(moments)
         return self

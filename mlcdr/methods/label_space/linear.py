@@ -12,8 +12,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import SIZE, one_of, parameter
+from mlcdr.methods.constraints import SIZE, learned, one_of, parameter
 from mlcdr.methods.contracts import LabelSpace, as_dense, given
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -51,7 +52,7 @@ class LinearLabelSpace(LabelSpace):
     n_components: float | int | None = parameter(None, SIZE)
     rounding: str = parameter("floor", one_of("floor", "nearest", "ceiling"), last=True)
 
-    def fit_moments(self, moments: Moments) -> LinearLabelSpace:
+    def fit_moments(self, moments: Moments) -> Self:
         """Find the directions from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)
@@ -141,8 +142,8 @@ class ObliqueLabelSpace(LinearLabelSpace):
         R, upper triangular.
     """
 
-    basis_: Array
-    mixing_: Array
+    basis_: Array = learned()
+    mixing_: Array = learned()
 
     def decode(self, codes: Array) -> Array:
         """Label scores V⁺t + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions, V's first m rows."""

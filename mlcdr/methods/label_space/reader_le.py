@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SIZE, UNIT_INTERVAL, parameter
 from mlcdr.methods.contracts import Part, as_dense
@@ -107,7 +108,7 @@ class ReaderLE(EmbeddingParameters, LinearLabelSpace):
 
     nested: ClassVar[bool] = False
 
-    def fit_moments(self, moments: Moments) -> ReaderLE:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set that has its rows."""
         self.n_features_in_ = moments.n_features
         self.mean_ = np.zeros(moments.n_labels)

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
+from mlcdr.methods.bases import ClassifierMixin
+from mlcdr.methods.constraints import learned
 from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
@@ -35,10 +37,10 @@ class LinearBinaryClassifier(ClassifierMixin, Learner):
 
     one_label: ClassVar[bool] = True
 
-    coef_: Array
-    intercept_: Array
+    coef_: Array = learned()
+    intercept_: Array = learned()
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit from features X (n×d, dense or CSR) and a label y (n, of two values at most).
 
         Raises
@@ -61,7 +63,7 @@ class LinearBinaryClassifier(ClassifierMixin, Learner):
         self.classes_ = classes
         return self
 
-    def fit_moments(self, moments: Moments) -> Any:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the rows of a training set with one label of {0, 1}.
 
         Raises

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import BOOLEAN, COUNT, parameter
+from mlcdr.methods.bases import ClassifierMixin
+from mlcdr.methods.constraints import BOOLEAN, COUNT, learned, parameter
 from mlcdr.methods.contracts import Learner
 from mlcdr.methods.learners.c45_tree import Array, ClassTree, fit_tree
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
@@ -60,7 +61,7 @@ class C45(ClassifierMixin, Learner):
 
     one_label: ClassVar[bool] = True
 
-    tree_: ClassTree
+    tree_: ClassTree = learned()
 
     min_instances: int = parameter(2, COUNT)
     confidence: float = parameter(0.25, [Interval(Real, 0, 0.5, closed="right")])
@@ -81,7 +82,7 @@ class C45(ClassifierMixin, Learner):
         """
         cls().fit(WARM_UP, WARM_UP[:, 0] > 2).predict(WARM_UP)
 
-    def fit(self, X: Any, y: Any) -> C45:
+    def fit(self, X: Any, y: Any) -> Self:
         """Grow the tree from features X (n×d, dense or CSR) and classes y (n,).
 
         Raises

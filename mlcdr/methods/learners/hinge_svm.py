@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.svm import SVC
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import POSITIVE, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
@@ -59,7 +60,7 @@ class HingeSVM(LinearBinaryClassifier):
     C: float = parameter(1.0, POSITIVE)
     tol: float = parameter(1e-3, POSITIVE)
 
-    def fit_moments(self, moments: Moments) -> HingeSVM:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the rows of a training set with one label of {0, 1}; labels of the same rows share XXᵀ.
 
         Raises

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import Self
 
-from mlcdr.methods.constraints import FINITE, NOT_NEGATIVE, POSITIVE, one_of, parameter
+from mlcdr.methods.constraints import FINITE, NOT_NEGATIVE, POSITIVE, learned, one_of, parameter
 from mlcdr.methods.learners.regressor import Array, Regressor
 from mlcdr.numerics.kernels import NAMES, SOLVERS, Kernel, KernelRegression
 from mlcdr.numerics.moments import Moments
@@ -48,8 +49,8 @@ class KernelRidge(Regressor):
         The training rows.
     """
 
-    dual_coef_: Array
-    intercept_: Array | float
+    dual_coef_: Array = learned()
+    intercept_: Array | float = learned()
 
     alpha: float = parameter(1.0, POSITIVE)
     kernel: str = parameter("gaussian", one_of(*NAMES))
@@ -64,14 +65,14 @@ class KernelRidge(Regressor):
             Kernel(self.kernel, self.gamma, self.degree, self.coef0), float(self.alpha), self.solver
         )
 
-    def fit(self, X: Any, y: Any) -> KernelRidge:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         super().fit(X, y)
         if self._is_vector:
             self.dual_coef_, self.intercept_ = self.dual_coef_[:, 0], float(np.asarray(self.intercept_)[0])
         return self
 
-    def fit_moments(self, moments: Moments) -> KernelRidge:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set, which must have their rows (nothing is checked)."""
         self.n_features_in_, self._is_vector = moments.n_features, False
         self.X_fit_ = moments.source()[0].rows()[0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import Self
 
+from mlcdr.methods.constraints import learned
 from mlcdr.methods.learners.regressor import Array, Regressor
 from mlcdr.numerics.moments import Moments
 
@@ -21,17 +23,17 @@ class LinearLearner(Regressor):
         Intercepts.
     """
 
-    coef_: Array
-    intercept_: Array | float
+    coef_: Array = learned()
+    intercept_: Array | float = learned()
 
-    def fit(self, X: Any, y: Any) -> LinearLearner:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         super().fit(X, y)
         if self._is_vector:
             self.coef_, self.intercept_ = self.coef_[0], float(np.asarray(self.intercept_)[0])
         return self
 
-    def fit_moments(self, moments: Moments) -> LinearLearner:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_, self._is_vector = moments.n_features, False
         weights, self.intercept_ = self._solve(moments)

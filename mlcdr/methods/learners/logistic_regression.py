@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
@@ -82,7 +83,7 @@ class LogisticRegression(LinearBinaryClassifier):
     scale: str = parameter("raw", one_of("raw", "unit_variance"))
     tol: float = parameter(1e-6, POSITIVE)
 
-    def fit_moments(self, moments: Moments, near: LogisticRegression | None = None) -> LogisticRegression:
+    def fit_moments(self, moments: Moments, near: LogisticRegression | None = None) -> Self:
         """Fit from the rows of a training set with one label of {0, 1}.
 
         `near`: a regression of that label on the leading features, from which the iteration starts.

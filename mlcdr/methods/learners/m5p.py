@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mlcdr.methods.constraints import BOOLEAN, COUNT, one_of, parameter
+from mlcdr.methods.constraints import BOOLEAN, COUNT, learned, one_of, parameter
 from mlcdr.methods.learners.m5.columns import Array, Columns
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
 from mlcdr.methods.learners.m5.grow import grow
@@ -65,7 +65,7 @@ class M5P(Regressor):
         One for each output.
     """
 
-    trees_: list[ModelTree]
+    trees_: list[ModelTree] = learned()
 
     min_instances: int = parameter(4, COUNT)
     pruned: bool = parameter(True, BOOLEAN)

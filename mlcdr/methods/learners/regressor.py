@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
+from mlcdr.methods.bases import MultiOutputMixin, RegressorMixin
 from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
@@ -23,7 +24,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Learner):
 
     _is_vector = False
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         self._validate_params()
         X, y = checked(self, X, y, multi_output=True, y_numeric=True)

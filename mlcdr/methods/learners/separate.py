@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import ESTIMATOR, parameter
 from mlcdr.methods.contracts import Learner, has_kernel
@@ -49,7 +50,7 @@ class Separate(Regressor):
         found: KernelRegression = self.estimator.kernel_regression()
         return found
 
-    def fit_moments(self, moments: Moments) -> Separate:
+    def fit_moments(self, moments: Moments) -> Self:
         """Fit from the rows of a training set: its sums, which are those of all outputs, are not used."""
         self.n_features_in_, self._is_vector = moments.n_features, False
         X, Z = moments.rows()

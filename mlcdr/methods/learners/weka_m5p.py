@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mlcdr.errors import UserError
-from mlcdr.methods.constraints import BOOLEAN, COUNT, parameter
+from mlcdr.methods.constraints import BOOLEAN, COUNT, learned, parameter
 from mlcdr.methods.learners.regressor import Array, Regressor
 
 
@@ -38,7 +38,7 @@ class WekaM5P(Regressor):
         WEKA's classifiers, serialised by Java.
     """
 
-    models_: list[bytes]
+    models_: list[bytes] = learned()
 
     min_instances: int = parameter(4, COUNT)
     pruned: bool = parameter(True, BOOLEAN)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from typing_extensions import Self
+
+from mlcdr.methods.constraints import learned
 from mlcdr.methods.local_features.selector import Columns
 from mlcdr.methods.local_features.wrapped import WrappedSelector
 from mlcdr.numerics.moments import Moments
@@ -25,10 +28,10 @@ class ForEachLabel(WrappedSelector):
         Replaces the selector's own `n_features`. None: unchanged.
     """
 
-    _rows: tuple[Any, Any]
-    _found: dict[int, Columns]
+    _rows: tuple[Any, Any] = learned()
+    _found: dict[int, Columns] = learned()
 
-    def fit(self, X: Any, Y: Any) -> ForEachLabel:
+    def fit(self, X: Any, Y: Any) -> Self:
         """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}); the selector is fitted later."""
         self._validate_params()
         self._rows, self._found = (X, Y), {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import Self
+
 from mlcdr.methods.constraints import COUNT, FRACTION, one_of, parameter
 from mlcdr.methods.local_features.mlcfs import MLCFS
 from mlcdr.methods.local_features.mlig import MLIG
@@ -33,7 +35,7 @@ class LabelDependentFeatures(LocalSelector):
     patience: int = parameter(5, COUNT)
     discretise: str | None = parameter("mean_std", [*one_of(*RULES), None])
 
-    def fit(self, X: Any, Y: Any) -> LabelDependentFeatures:
+    def fit(self, X: Any, Y: Any) -> Self:
         """Prepare both for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""
         self._validate_params()
         self._relevant = MLIG(self.ratio, self.discretise).fit(X, Y)

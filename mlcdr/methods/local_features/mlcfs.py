@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, one_of, parameter
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector
@@ -49,7 +50,7 @@ class MLCFS(LocalSelector):
     patience: int = parameter(5, COUNT)
     discretise: str | None = parameter("mean_std", [*one_of(*RULES), None])
 
-    def fit(self, X: Any, Y: Any) -> MLCFS:
+    def fit(self, X: Any, Y: Any) -> Self:
         """Prepare for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""
         self._validate_params()
         self._features, labels = Variables.from_values(discretised(X, self.discretise)), Variables.from_values(Y)

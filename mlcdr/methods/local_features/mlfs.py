@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, SIZE, one_of, parameter
 from mlcdr.methods.feature_space.informative import discrete_variables, label_information
@@ -60,12 +61,12 @@ class LocalMLFS(LocalSelector):
     variant: str = parameter("text", one_of("text", "published_code"))
     discretise: str | None = parameter(None, [*one_of(*RULES, "none"), None])
 
-    def fit(self, X: Any, Y: Any) -> LocalMLFS:
+    def fit(self, X: Any, Y: Any) -> Self:
         """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
         self._validate_params()
         return self.fit_moments(Moments.from_arrays(X, Y))
 
-    def fit_moments(self, moments: Moments) -> LocalMLFS:
+    def fit_moments(self, moments: Moments) -> Self:
         """Keep a training set, which must have its rows; what is computed is kept with it."""
         self._moments = moments
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import FRACTION, one_of, parameter
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector
@@ -48,7 +49,7 @@ class MLIG(LocalSelector):
     ratio: float = parameter(0.1, FRACTION)
     discretise: str | None = parameter("mean_std", [*one_of(*RULES), None])
 
-    def fit(self, X: Any, Y: Any) -> MLIG:
+    def fit(self, X: Any, Y: Any) -> Self:
         """Find the gains and the shares for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""
         self._validate_params()
         self.gains_ = mutual_information(discretised(X, self.discretise), Y)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import Self
 
 from mlcdr.methods.local_features.selector import Columns
 from mlcdr.methods.local_features.wrapped import WrappedSelector
@@ -30,12 +31,12 @@ class SameForAll(WrappedSelector):
 
     hands_on_unlabelled: ClassVar[bool] = True  # the selector gets the rows without labels
 
-    def fit(self, X: Any, Y: Any) -> SameForAll:
+    def fit(self, X: Any, Y: Any) -> Self:
         """Select from features X (n×d, dense or CSR) for label sets Y (n×K of {0, 1}, dense or CSR)."""
         self._validate_params()
         return self.fit_moments(Moments.from_arrays(X, Y))
 
-    def fit_moments(self, moments: Moments) -> SameForAll:
+    def fit_moments(self, moments: Moments) -> Self:
         """Select for a training set, which must have its rows."""
         self._columns = np.arange(moments.n_features) if self.selector is None else self._selected(moments)
         return self

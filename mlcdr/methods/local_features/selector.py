@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 from mlcdr.methods.contracts import Part
 
@@ -22,7 +23,7 @@ class LocalSelector(Part):
     This base keeps all features.
     """
 
-    def fit(self, X: Any, Y: Any) -> LocalSelector:
+    def fit(self, X: Any, Y: Any) -> Self:
         """Prepare for features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
         return self
 

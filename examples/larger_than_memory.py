@@ -1,4 +1,7 @@
-"""Moments of data larger than memory: row blocks from a generator, memory maps, or a Dask array.
+"""Learn from data larger than memory: row blocks from a generator, memory maps, or a Dask array.
+
+    mlcdr example larger_than_memory
+    python larger_than_memory.py X.npy Y.npy
 
 A block is a pair (X, Y) of some rows, dense or sparse. What is kept of it is d² + dK + K² numbers, which add up: the
 result is that of `Moments.from_arrays` on all rows at once but for rounding, without the rows. Whatever is computed
@@ -7,6 +10,7 @@ from moments alone can be learned from it: PCA, PLST, CPLST, MVMD, ridge regress
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+import mlcdr
 from mlcdr.numerics.moments import Moments
 
 if TYPE_CHECKING:
@@ -185,3 +190,19 @@ def moments_of_dask(X: dask.array.Array, Y: dask.array.Array, client: distribute
         level = pairs + level[2 * len(pairs) :]
     sums = client.compute(level[0]).result() if client is not None else level[0].compute()
     return sums.moments()
+
+
+def main() -> None:
+    """Fit ridge regression to two arrays on disk, of which a few rows are in memory at a time."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("X", type=Path, help="features (n×d), in NumPy's format")
+    options.add_argument("Y", type=Path, help="labels (n×K) of 0 and 1, in NumPy's format")
+    asked = options.parse_args()
+    blocks = row_blocks(np.load(asked.X, mmap_mode="r"), np.load(asked.Y, mmap_mode="r"))
+    moments = Moments.from_blocks(blocks)
+    fitted = mlcdr.Ridge().fit_moments(moments)
+    print(f"{moments.n} rows: weights of shape {fitted.coef_.shape}")
+
+
+if __name__ == "__main__":
+    main()

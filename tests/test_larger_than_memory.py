@@ -1,4 +1,4 @@
-"""Moments of streams: those of all rows at once, but for rounding, in memory that does not grow."""
+"""The example `larger_than_memory`: moments of all rows at once, but for rounding, in memory that does not grow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import examples.larger_than_memory
+from examples.larger_than_memory import MappedRows, Sums, moments_of_dask, row_blocks
 from mlcdr.methods.feature_space.mvmd import MVMD
 from mlcdr.methods.label_space.cplst import CPLST
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.streams import MappedRows, Sums, moments_of_dask, row_blocks
 
 
 def data(n: int = 500, d: int = 12, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -65,6 +66,15 @@ def test_memory_maps(tmp_path: Path) -> None:
     np.testing.assert_array_equal(mapped[0][100:237].toarray(), X[100:237])
     assert mapped[1][3:3].shape == (0, 5)
     assert_same(Moments.from_blocks(row_blocks(*mapped, 64)), expected)
+
+
+def test_the_example_fits_arrays_on_disk(tmp_path: Path) -> None:
+    X, Y = data()
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    line = [sys.executable, Path(examples.larger_than_memory.__file__), tmp_path / "x.npy", tmp_path / "y.npy"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=100)
+    assert done.stdout == "500 rows: weights of shape (5, 12)\n"
 
 
 def test_mapped_rows_refuse_what_does_not_fit(tmp_path: Path) -> None:

@@ -1,0 +1,174 @@
+"""The command `status`: the progress of a run, or how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from mlcdr.cli.arguments import Folder, switch
+from mlcdr.cli.printing import format_cause, plural, print_causes, print_columns
+from mlcdr.errors import ResultsError, escape_control_characters
+
+if TYPE_CHECKING:
+    from mlcdr.results.failures import Cause
+    from mlcdr.results.record import Count, Failed, Progress
+
+_ROWS = 12  # the most rows of counts that are shown
+
+
+def status(
+    folder: Folder,
+    details: Annotated[
+        bool, switch("Show every method, and each cause of failures with its places and a traceback.", "--details")
+    ] = False,
+) -> None:
+    """Show the progress of a run, or how it ended.
+
+    It works during the run. Of a folder of results folders, it prints a line each.
+
+    In a long table, what is finished, pending or failed throughout is counted together.
+    """
+    from mlcdr.results.failures import gather_causes
+    from mlcdr.results.record import progress
+
+    inner = sorted(path.parent for path in folder.glob("*/trials.sqlite"))
+    if inner and not (folder / "trials.sqlite").exists():
+        _print_each(inner)
+        return
+    found = progress(folder)
+    print(escape_control_characters(f"{folder}: {_describe_state(folder, found)}"))
+    if found.run.state == "starting":
+        return
+    _print_counts(found, details)
+    if found.total("pending"):
+        print(_describe_rest(found))
+    causes = gather_causes(found.failures)
+    if details:
+        _print_details(causes)
+    else:
+        print_causes(causes, sys.stdout)
+
+
+def _print_each(folders: Iterable[Path]) -> None:
+    """Print a line for each results folder: its state and counts."""
+    from mlcdr.results.record import progress
+
+    rows: list[tuple[str, ...]] = [("results", "state", "planned", "done", "failed", "pending")]
+    for folder in folders:
+        try:
+            found = progress(folder)
+        except ResultsError as error:
+            rows.append((str(folder), str(error).partition(": ")[2], *["–"] * 4))
+            continue
+        # `retry` ends with pending trials
+        ended = found.run.state == "finished" and found.total("pending")
+        state = "incomplete" if ended else found.run.state
+        totals = [str(found.total(what)) for what in ("planned", "done", "failed", "pending")]
+        rows.append((str(folder), state, *totals))
+    print_columns(rows)
+
+
+def _describe_state(folder: Path, found: Progress) -> str:
+    """What the last run of a folder does, or how it ended."""
+    last = found.run
+    again = "run the same command again to continue"
+    if last.state == "starting":
+        return f"starting since {last.started}; not planned yet"
+    if last.state == "running":
+        return f"running since {last.started}, workers: {last.jobs}"
+    if last.state == "interrupted":
+        return f"interrupted at {last.ended}; {again}"
+    if last.state == "crashed":
+        if last.error:
+            return f"ended by an error at {last.ended}: {last.error}"
+        return f"crashed: started at {last.started}, its process has ended; {again}"
+    if last.state == "unknown":
+        return f"started at {last.started} on {last.host}, not ended; `mlcdr status` on that host shows more"
+    pending = found.total("pending")
+    if pending:  # `retry` ends with pending trials
+        rest = f"{plural(pending, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
+        return f"ended at {last.ended}, {rest}"
+    return f"finished at {last.ended}"
+
+
+def _print_counts(found: Progress, details: bool) -> None:
+    """Print how far each method is on each data set; crashed trials have a column where there are some."""
+    counts = list(found.counts)
+    if len(counts) > _ROWS and not details:
+        counts = _count_together(counts)
+    counts.append(_add(counts, "all", ""))
+    numbers = ["planned", "done", "failed", "crashed", "pending"]
+    if not found.total("crashed"):
+        numbers.remove("crashed")
+    rows: list[tuple[str, ...]] = [("data set", "method", *numbers)]
+    for count in counts:
+        rows.append((count.dataset, count.method, *(str(getattr(count, number)) for number in numbers)))
+    print_columns(rows)
+
+
+def _count_together(counts: Sequence[Count]) -> list[Count]:
+    """A row for all that is done, one for all that is pending, and one for each method that failed throughout."""
+    groups: dict[tuple[str, ...], list[Count]] = {}
+    for count in counts:
+        key: tuple[str, ...] = (count.dataset, count.method)  # of a row of its own
+        if count.planned == count.done:
+            key = ("done",)
+        elif count.planned == count.pending:
+            key = ("pending",)
+        elif count.planned == count.failed:
+            key = ("failed", "", count.method)
+        groups.setdefault(key, []).append(count)
+    rows = []
+    for group in groups.values():
+        datasets = {count.dataset for count in group}
+        methods = {count.method for count in group}
+        dataset = group[0].dataset if len(datasets) == 1 else plural(len(datasets), "data set")
+        method = group[0].method if len(methods) == 1 else plural(len(methods), "method")
+        rows.append(_add(group, dataset, method))
+    return rows
+
+
+def _add(counts: Sequence[Count], dataset: str, method: str) -> Count:
+    """The sums of some counts, under the names that they have together."""
+    from mlcdr.results.record import Count
+
+    return Count(
+        dataset,
+        method,
+        planned=sum(count.planned for count in counts),
+        done=sum(count.done for count in counts),
+        failed=sum(count.failed for count in counts),
+        crashed=sum(count.crashed for count in counts),
+    )
+
+
+def _describe_rest(found: Progress) -> str:
+    """How long the pending trials will take."""
+    from mlcdr.results.record import duration
+
+    verb = "left" if found.run.state == "running" else "needed"
+    untimed = f"no trial of {', '.join(found.untimed)} has finished"
+    if not found.costs:
+        return f"time {verb}: not known yet ({untimed})"
+    timed = f"about {duration(found.seconds_left)} {verb} with {plural(found.run.jobs, 'worker')}"
+    return f"{timed}, and an unknown time: {untimed}" if found.untimed else timed
+
+
+def _print_details(causes: Sequence[Cause]) -> None:
+    """Print each cause with its places and the traceback of its first trial."""
+    from mlcdr.results.failures import list_places
+
+    for cause in causes:
+        print()
+        print(format_cause(cause))
+        places: dict[tuple[str, str], list[Failed]] = {}
+        for failure in cause.failures:
+            places.setdefault((failure.dataset, failure.method), []).append(failure)
+        for (dataset, method), failures in places.items():
+            for point, splits in list_places(failures):
+                where = f"{method}, {point}" if point else method
+                print(escape_control_characters(f"  {dataset}, {where}, splits {splits}"))
+        for line in cause.failures[0].error.splitlines():
+            print(escape_control_characters(f"    {line}"))

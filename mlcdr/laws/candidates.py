@@ -1,0 +1,154 @@
+"""Find the classes and metrics, of a Python file or a name in a config, that can be tested."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sklearn.base import ClusterMixin
+
+from mlcdr.config.yaml_reader import read_yaml_text
+from mlcdr.errors import UserError, join_words, suggest_name
+from mlcdr.laws.exceptions import describe_exception, find_place
+from mlcdr.laws.subject import METRIC, MetricSubject, PartSubject, Subject
+from mlcdr.methods import registry
+from mlcdr.methods.contracts import declared
+from mlcdr.metrics import names as metric_names
+
+REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "dual_space": ("fit(X, Y)", "transform(X)", "encode(Y)", "decode(codes)"),
+    "label_space": ("fit(X, Y)", "encode(Y)", "decode(codes)"),
+    "local_features": ("fit(X, Y)", "alone(label)", "beside(label, parents)"),
+    "learner": ("fit(X, Y)", "predict(X)"),
+    "feature_space": ("fit(X, Y)", "transform(X)"),
+    "threshold": ("apply(scores)", "margin(scores)"),
+}
+"""Family → the methods that a class of it must have. A class is of the first family whose methods it has."""
+
+
+def find_family(target: Any) -> str:
+    """Which part of a method a class can be; `METRIC` of a function that can be one; empty if it can be neither.
+
+    An instance space has the methods of a classifier; it declares itself by `decomposes_instances`.
+    """
+    if not inspect.isclass(target):
+        is_metric = inspect.isfunction(target) and hasattr(target, "higher_is_better")
+        return METRIC if is_metric else ""
+    if declared(target, "decomposes_instances"):
+        return "instance_space"
+    if issubclass(target, ClusterMixin):
+        return "clusterer"
+    for family, methods in REQUIRED.items():
+        if all(hasattr(target, method.partition("(")[0]) for method in methods):
+            return family
+    return ""
+
+
+def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
+    """What can be tested of a Python file, in its order; or of a name in a config, or a dotted path.
+
+    Parameters
+    ----------
+    settings : sequence of str
+        `NAME=VALUE`, with values as in a config: parameters of each class that has them.
+
+    Raises
+    ------
+    UserError
+        When there is no such file or name, it cannot be imported, or nothing in it can be tested; when a setting is
+        malformed, no class has the parameter, or a class cannot be instantiated.
+    """
+    params = read_settings(settings)
+    found = _find(written)
+    known = [name for each in found if isinstance(each, PartSubject) for name in registry.parameters(each.target)]
+    for name in params:
+        if name not in known:
+            raise UserError(f"--set {name}: no class has this parameter{suggest_name(name, known)}")
+    return [_instantiable(each, params) if isinstance(each, PartSubject) else each for each in found]
+
+
+def _instantiable(part: PartSubject, params: Mapping[str, Any]) -> PartSubject:
+    """A part with those of the parameters that it has; errors as `load`."""
+    own = {name: value for name, value in params.items() if name in registry.parameters(part.target)}
+    part = replace(part, params=own)
+    try:
+        part.make()
+    except TypeError as error:
+        raise UserError(
+            f"{part.target.__name__} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`"
+        ) from error
+    return part
+
+
+def read_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Parse `NAME=VALUE` texts; errors as `load`."""
+    params = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UserError(f"--set {text}: expected NAME=VALUE")
+        params[name] = read_yaml_text(value, f"--set {name}", numbered=False).data
+    return params
+
+
+def _find(written: str) -> list[Subject]:
+    path = Path(written)
+    if path.suffix == ".py" or path.exists() or path.name != written:
+        module = _import_file(path)
+        public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+        own = [value for value in public.values() if getattr(value, "__module__", None) == module.__name__]
+        return _select(written, own)
+    families = [family for family in registry.BUILT_IN if written in registry.names(family)]
+    if families:
+        return [_make_subject(family, registry.resolve(family, written)) for family in families]
+    offered = metric_names.offered()
+    if written in offered:
+        return [_make_subject(METRIC, registry.import_target(f"metric {written!r}", offered[written]))]
+    if "." in written:
+        module_name, _, name = written.rpartition(".")
+        return _select(written, [registry.import_target(repr(written), f"{module_name}:{name}")])
+    known = [name for family in registry.BUILT_IN for name in registry.names(family)]
+    hint = suggest_name(written, [*known, *offered])
+    raise UserError(f"{written}: neither a Python file (NAME.py) nor the name of a component{hint}")
+
+
+def _select(written: str, values: Iterable[Any]) -> list[Subject]:
+    """The parts of methods, and the metrics, among what a file holds; errors as `load`."""
+    families = [(find_family(value), value) for value in values]
+    found = [_make_subject(family, value) for family, value in families if family]
+    if not found:
+        needed = [f"  {family}: {join_words(methods)}" for family, methods in REQUIRED.items()]
+        raise UserError(
+            f"{written}: no class here has the methods of a part, and no function is a metric, which has an attribute "
+            "`higher_is_better`; `mlcdr new method NAME` writes a file with one. The parts and their methods:\n"
+            + "\n".join(needed)
+        )
+    return found
+
+
+def _make_subject(family: str, target: Any) -> Subject:
+    return MetricSubject(family, target) if family == METRIC else PartSubject(family, target)
+
+
+def _import_file(path: Path) -> ModuleType:
+    if path.suffix != ".py" or not path.is_file():
+        raise UserError(f"{path}: no such Python file (NAME.py)")
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        module = importlib.import_module(path.stem)
+    except (Exception, SystemExit) as error:
+        place = f":{error.lineno}" if isinstance(error, SyntaxError) else find_place(error, str(path))
+        raise UserError(f"{path}{place}: cannot be imported: {describe_exception(error)}") from error
+    if Path(module.__file__ or "").resolve() != path.resolve():
+        raise UserError(
+            f"{path}: another module is named {path.stem!r}; rename the file, so that a config can refer to it"
+        )
+    return module

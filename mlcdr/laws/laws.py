@@ -1,0 +1,352 @@
+"""The laws: what every method, and every metric, must obey.
+
+A law is a function of what is tested. Its name, with `-` for `_`, is that of the check; the docstring says what it
+requires. It raises `Violation`, or any exception of the user's code, where the law does not hold, and `DoesNotApply`
+where it has no meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from mlcdr.experiment.families import size_parameter_of
+from mlcdr.laws.exceptions import DoesNotApply, Violation, Violations
+from mlcdr.laws.subject import (
+    Array,
+    MetricSubject,
+    PartSubject,
+    Subject,
+    is_for_one_label,
+    make_count_features,
+    make_predictions,
+    make_problem,
+    score,
+)
+from mlcdr.methods import contracts, registry
+from mlcdr.methods.contracts import LabelSpace, Learner, declared
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.label_space.kernel import KernelLabelSpace
+from mlcdr.numerics.moments import Moments
+
+Law = Callable[[Any], None]
+
+_CLOSE = 1e-6  # of the largest score: far above rounding, far below a mistake
+
+
+def check_equal(ours: Array, theirs: Array, case: str, remedy: str = "") -> None:
+    """Raise Violation where two arrays differ by more than rounding."""
+    scale = max(1.0, float(np.max(np.abs(theirs))))
+    apart = float(np.max(np.abs(ours - theirs)))
+    if not apart <= _CLOSE * scale:
+        raise Violation(f"{case}: scores differ by up to {apart:.2g}{remedy}")
+
+
+# ------------------------------------------------------------------ parts and metrics
+
+
+def repeatable(subject: Subject) -> None:
+    """The same data and seed give the same scores."""
+    remedy = "; what is random draws from check_random_state(self.random_state) of scikit-learn"
+    check_equal(subject.scores(), subject.scores(), "the same data twice", remedy)
+
+
+def row_order(subject: Subject) -> None:
+    """The order of the rows does not matter."""
+    order = np.random.default_rng(3).permutation(80)
+    check_equal(subject.scores(rows=order), subject.scores(), "rows in another order")
+
+
+def label_order(subject: Subject) -> None:
+    """The order of the labels does not matter: in another order, the scores are the same."""
+    order = np.random.default_rng(3).permutation(5)
+    check_equal(subject.scores(labels=order), subject.scores(), "labels in another order")
+
+
+# ------------------------------------------------------------------ parts of a method
+
+
+def predicts(subject: PartSubject) -> None:
+    """As part of a method, it predicts label sets (a classifier of one label: in binary relevance)."""
+    check_labels(subject, *make_problem(), "plain data")
+
+
+def check_labels(subject: PartSubject, X: Array, Y: Array, case: str, first: Iterable[Any] = ()) -> None:
+    """Check that a method with the part predicts label sets; `first`: feature steps that precede the part."""
+    model = subject.compose()
+    model.feature_space = [*first, *(model.feature_space or ())]
+    try:
+        model.fit(X, Y).predict(X)
+    except Exception as error:
+        raise Violation(error, case) from error
+
+
+def refit(subject: PartSubject) -> None:
+    """A second fit does not depend on the first."""
+    X, Y = make_problem()
+    used = subject.compose_small()
+    for data in (make_problem(60, 6, 3, seed=2), (X, Y)):
+        used.fit_moments(Moments.from_arrays(*data), own_parts=True)
+    check_equal(score(used, X), subject.score(X, Y, X), "fitted to other data before")
+
+
+def sparse(subject: PartSubject) -> None:
+    """Sparse and dense features give the same scores."""
+    X, Y = make_count_features(), make_problem()[1]
+    new = make_count_features(seed=1)
+    try:
+        found = subject.score(sp.csr_array(X), Y, sp.csr_array(new))
+    except (TypeError, ValueError) as error:
+        if "sparse" in str(error).lower():
+            raise DoesNotApply("refuses sparse features: it can only be used with dense data sets") from error
+        raise
+    check_equal(found, subject.score(X, Y, new), "the same features sparse and dense")
+
+
+def moments(subject: PartSubject) -> None:
+    """fit_moments on the moments of a split gives the same as fit on its rows."""
+    if not contracts.takes_moments(subject.target) or issubclass(subject.target, KernelLabelSpace):
+        raise DoesNotApply("is not fitted from moments")
+    X, Y = make_problem(100)
+    split = Moments.from_arrays(X, Y).without(np.arange(80, 100))
+    from_split = score(subject.compose_small().fit_moments(split), X)
+    # As if no part could be fitted from moments.
+    with mock.patch.object(contracts, "takes_moments", return_value=False):
+        from_rows = subject.score(X[:80], Y[:80], X)
+    check_equal(from_split, from_rows, "fit_moments of a split and fit")
+
+
+def has_size(subject: PartSubject) -> bool:
+    """Whether a part has a parameter for the number of dimensions of a code."""
+    is_space = subject.family in ("label_space", "dual_space")
+    return is_space and size_parameter_of(subject.target) in registry.parameters(subject.target)
+
+
+def sizes(subject: PartSubject) -> None:
+    """Codes have the requested number of dimensions."""
+    if not has_size(subject):
+        raise DoesNotApply("has no number of label dimensions")
+    X, Y = make_problem()
+    for size in (1, 3, Y.shape[1]):
+        space = subject.make(**{size_parameter_of(subject.target): size}).fit(X, Y)
+        found = space.encode(Y).shape
+        if found != (len(Y), size):
+            raise Violation(f"{size} dimensions requested: codes of shape {found}")
+
+
+def nested(subject: PartSubject) -> None:
+    """A fit with fewer dimensions equals the leading dimensions of a larger fit."""
+    if not has_size(subject):
+        raise DoesNotApply("has no number of label dimensions")
+    if not declared(subject.target, "nested", LabelSpace):
+        raise DoesNotApply("does not declare nested dimensions, so a sweep fits each number of dimensions separately")
+    X, Y = make_problem()
+    new = make_problem(seed=1)[0]
+    size = size_parameter_of(subject.target)
+    whole = subject.compose(**{size: Y.shape[1]}).fit(X, Y)
+    output = whole.output(new)
+    for m in range(1, Y.shape[1] + 1):
+        alone = subject.compose(**{size: m}).fit(X, Y)
+        if not np.array_equal(whole.labels_of(output, m), alone.predict(new)):
+            raise Violation(f"the first {m} of {Y.shape[1]} dimensions predict other labels than a fit with {m}")
+
+
+def independent(subject: PartSubject) -> None:
+    """Each output is fitted as if it were alone."""
+    if subject.family != "learner" or not declared(subject.target, "independent_outputs", Learner):
+        raise DoesNotApply("does not declare independent outputs")
+    X, Y = make_problem()
+    among_five = subject.make().fit(X, Y.astype(float)).predict(X)
+    alone = subject.make().fit(X, Y[:, :2].astype(float)).predict(X)
+    check_equal(alone, among_five[:, :2], "two outputs fitted alone and among five")
+
+
+def awkward_labels(subject: PartSubject) -> None:
+    """Labels that never or always occur, are equal or single, or none at all, cause no failure."""
+    X, Y = make_problem()
+    never, always, empty, same = Y.copy(), Y.copy(), Y.copy(), Y.copy()
+    never[:, 1] = 0
+    always[:, 1] = 1
+    empty[::2] = 0
+    same[:, 2] = same[:, 0]
+    check_labels(subject, X, never, "a label that never occurs")
+    check_labels(subject, X, always, "a label that always occurs")
+    check_labels(subject, X, empty, "instances without labels")
+    check_labels(subject, X, same, "two equal labels")
+    check_labels(subject, X, Y[:, :1], "a single label")
+    check_labels(subject, X, np.zeros_like(Y), "no labels at all")
+
+
+def awkward_features(subject: PartSubject) -> None:
+    """Features that are constant, equal, single, many, of very different scales, or none cause no failure."""
+    X, Y = make_problem()
+    constant, doubled = X.copy(), X.copy()
+    constant[:, 2] = 7
+    doubled[:, 5] = doubled[:, 1]
+    check_labels(subject, constant, Y, "a constant feature")
+    check_labels(subject, doubled, Y, "two equal features")
+    check_labels(subject, np.random.default_rng(5).standard_normal((80, 120)), Y, "more features than rows")
+    check_labels(subject, X[:, :1], Y, "a single feature")
+    check_labels(subject, X * 10.0 ** np.arange(-4, 4), Y, "features of very different scales")
+    check_labels(subject, np.zeros_like(X), Y, "only features of zeros")
+    check_labels(subject, np.ones_like(X), Y, "only constant features")
+    check_labels(subject, np.ones_like(X), Y, "a preceding feature step that leaves no feature", first=[PCA()])
+
+
+def scikit_learn(subject: PartSubject) -> None:
+    """scikit-learn's own checks hold (check_estimator)."""
+    if not issubclass(subject.target, BaseEstimator):
+        raise DoesNotApply("not a BaseEstimator of scikit-learn")
+    if subject.family == "threshold":
+        raise DoesNotApply("a threshold is fitted to scores, not to features")
+    if subject.family == "local_features":
+        raise DoesNotApply("a selector for single labels is only used within a classifier")
+    found = run_checks(subject)
+    failed = [_explain(each["check_name"], each["exception"]) for each in found if each["status"] == "failed"]
+    if failed:
+        raise Violations(failed)
+
+
+def run_checks(subject: PartSubject) -> list[dict[str, Any]]:
+    """The results of scikit-learn's checks.
+
+    They fit a part of a method to targets (n×1), also one whose tags do not say that it takes several outputs; unless
+    it is a classifier of one label, or has no targets.
+    """
+    from sklearn.utils.estimator_checks import check_estimator
+
+    part = subject.make()
+    several = part.__sklearn_tags__().target_tags.multi_output
+    if several or subject.family == "clusterer" or is_for_one_label(part):
+        return list(check_estimator(part, on_skip=None, on_fail=None))
+    own_tags = subject.target.__sklearn_tags__
+
+    def tags(self: Any) -> Any:
+        found = own_tags(self)
+        found.target_tags.multi_output = True
+        found.target_tags.single_output = False
+        if found.classifier_tags is not None:
+            found.classifier_tags.multi_class = False
+        return found
+
+    with mock.patch.object(subject.target, "__sklearn_tags__", tags):
+        found = check_estimator(part, on_skip=None, on_fail=None)
+    # A classifier's are about the classes of a vector.
+    return [each for each in found if not each["check_name"].startswith("check_classifier")]
+
+
+def _explain(check: str, error: Exception) -> Violation:
+    """What the failure of one of scikit-learn's checks means."""
+    if check in _OF_INPUT:
+        return Violation(_UNCHECKED, check)
+    if not str(error):  # the name says what it asserts
+        return Violation(f"not so: {check.removeprefix('check_').replace('_', ' ')}", check)
+    return Violation(error, check)
+
+
+_UNCHECKED = (
+    "the input is not checked: `X, Y = validate_data(self, X, Y, multi_output=True)` in fit, `check_is_fitted(self)` "
+    "and `X = validate_data(self, X, reset=False)` in what follows it (sklearn.utils.validation)"
+)
+"""The usual cause of the failures of `_OF_INPUT`."""
+
+_OF_INPUT = {
+    "check_complex_data",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_empty_data_messages",
+    "check_estimators_nan_inf",
+    "check_estimators_unfitted",
+    "check_fit1d",
+    "check_fit2d_predict1d",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+    "check_regressor_data_not_an_array",
+    "check_supervised_y_no_nan",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+}
+"""scikit-learn's checks of what an estimator makes of data that are no valid input."""
+
+
+# ------------------------------------------------------------------ metrics
+
+
+def number(subject: MetricSubject) -> None:
+    """A number, with scores or without; NaN where it is not defined: no label, every label, a single label or row."""
+    truth, predicted, scores = make_predictions()
+    ordinary = measure(subject, "scores given", truth, predicted, scores)
+    if np.isnan(ordinary):
+        raise Violation("returns nan", "scores given")
+    none, every = np.zeros_like(truth), np.ones_like(truth)
+    measure(subject, "no scores (None)", truth, predicted, None)
+    measure(subject, "no true label", none, predicted, scores)
+    measure(subject, "no label predicted", truth, none, 0 * scores)
+    measure(subject, "no label at all", none, none, 0 * scores)
+    measure(subject, "all labels", every, every, 0 * scores + 1)
+    measure(subject, "a single label", truth[:, :1], predicted[:, :1], scores[:, :1])
+    measure(subject, "a single row", truth[:1], predicted[:1], scores[:1])
+    measure(subject, "equal scores", truth, predicted, 0 * scores + 0.5)
+
+
+def measure(subject: MetricSubject, case: str, truth: Array, predicted: Array, scores: Array | None) -> float:
+    """The value of a metric, a number or NaN."""
+    try:
+        value = subject.measure(truth, predicted, scores)
+    except Exception as error:
+        raise Violation(error, case) from error
+    if np.isinf(value):
+        raise Violation(f"returns {value}", case)
+    return value
+
+
+def direction(subject: MetricSubject) -> None:
+    """No prediction is better than the true label sets, in the direction of `higher_is_better`."""
+    truth, predicted, scores = make_predictions()
+    best = subject.measure(truth, truth, truth.astype(float))
+    if np.isnan(best):
+        raise DoesNotApply("is not defined for the true label sets")
+    sign = 1 if subject.target.higher_is_better else -1
+    better = "higher" if subject.target.higher_is_better else "lower"
+    for case, labels, given in (
+        ("ordinary predictions", predicted, scores),
+        ("no label predicted", 0 * truth, 0 * scores),
+        ("all labels predicted", 0 * truth + 1, 0 * scores + 1),
+        ("the opposite predicted", 1 - truth, 1.0 - truth),
+    ):
+        value = subject.measure(truth, labels, given)
+        if sign * value > sign * best + 1e-12:
+            raise Violation(f"gives {value:.4g}, the true label sets {best:.4g}, and {better} is better", case)
+
+
+OF_PARTS: tuple[Law, ...] = (
+    predicts,
+    repeatable,
+    refit,
+    row_order,
+    label_order,
+    sparse,
+    moments,
+    sizes,
+    nested,
+    independent,
+    awkward_labels,
+    awkward_features,
+    scikit_learn,
+)
+OF_METRICS: tuple[Law, ...] = (number, repeatable, row_order, label_order, direction)
+
+
+def name_of(law: Law) -> str:
+    """The name of a law's check: `row-order`."""
+    return law.__name__.replace("_", "-")
+
+
+NAMES = list(dict.fromkeys(name_of(law) for law in OF_PARTS + OF_METRICS))
+"""The names of all checks."""

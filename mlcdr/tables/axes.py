@@ -1,0 +1,104 @@
+"""The axes of a panel: where the values of a swept path stand, their ticks, and the labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from textwrap import fill
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from mlcdr.tables.text_format import shorten_name
+
+_LETTERS = 19  # letters per inch below a panel
+_NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
+_SLANTED = 30  # letters below a panel from which on they are set on a slant
+_PANEL = 36  # letters of the width of a panel
+
+
+def place_values(values: Sequence[str]) -> list[float]:
+    """Where the values stand on the axis: their own size if all are numbers of one kind, else 0, 1, 2 …"""
+    in_order = [float(k) for k in range(len(values))]
+    if len({value.endswith("%") for value in values}) != 1:
+        return in_order
+    try:
+        numbers = [float(value.removesuffix("%")) for value in values]
+    except ValueError:
+        return in_order
+    return numbers if all(map(math.isfinite, numbers)) else in_order
+
+
+def mark_values(ax: Axes, values: Sequence[str]) -> None:
+    """Put a tick at each value of a swept path; round numbers where there is no room for all of them."""
+    places = place_values(values)
+    names = [shorten_name(value) for value in values]
+    logarithmic = ax.get_xscale() == "log"
+    ticks = _choose_ticks(places, [len(name) for name in names], logarithmic, _count_letters(ax))
+    if len(ticks) == len(values) or logarithmic:
+        ax.set_xticks([places[k] for k in ticks], [names[k] for k in ticks], parse_math=False)
+        ax.xaxis.set_minor_locator(NullLocator())
+    else:
+        whole = all(place == round(place) for place in places)
+        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=whole))
+
+
+def mark_names(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
+    """Put a tick with a name at each place, on a slant where the names would run into each other."""
+    shown = [shorten_name(name) for name in names]
+    ax.set_xticks(places, shown, parse_math=False)
+    room = _PANEL / len(shown)  # letters from one name to the next
+    crowded = any((len(name) + len(following)) / 2 + 1 > room for name, following in pairwise(shown))
+    if crowded or sum(map(len, shown)) > _SLANTED:
+        ax.tick_params(axis="x", labelrotation=35)
+        for label in ax.get_xticklabels():
+            label.set(horizontalalignment="right", rotation_mode="anchor")
+
+
+def stretch_times(ax: Axes, scale: str) -> None:
+    """Make the horizontal axis logarithmic, if that is asked for or its points are of very unlike size."""
+    if scale == "log" or _spans_decades(ax):
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())
+
+
+def label_below(ax: Axes, label: str, parse_math: bool) -> None:
+    """Set the label of the horizontal axis, in several lines where it is long."""
+    room = _count_letters(ax)
+    if len(label) > room and "$" not in label:
+        label = fill(label, room)
+    ax.set_xlabel(label, parse_math=parse_math)
+
+
+def _count_letters(ax: Axes) -> int:
+    """How many letters go side by side below the panel."""
+    return int(_LETTERS * ax.bbox.width / ax.figure.dpi)
+
+
+def _choose_ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: bool, room: int) -> list[int]:
+    """Which of the values get a tick of their own: those whose text stands clear of the one before.
+
+    `lengths` are those of the texts, and `room` the axis', in letters.
+    """
+    if logarithmic:
+        places = [math.log(place) for place in places]
+    span = max(places) - min(places)
+    kept: list[int] = []
+    for k in sorted(range(len(places)), key=places.__getitem__):
+        if kept:
+            letters = (lengths[k] + lengths[kept[-1]]) / 2 + 1
+            needed = max(_NEAREST, letters / room) * span
+            if places[k] - places[kept[-1]] < needed:
+                continue
+        kept.append(k)
+    return kept
+
+
+def _spans_decades(ax: Axes) -> bool:
+    """Whether the points' x are positive and the largest is over five times the smallest."""
+    x = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in ax.lines] or [np.ones(1)])
+    return bool(x.min() > 0 and x.max() > 5 * x.min())
