@@ -1,20 +1,24 @@
-"""The charts of one data set: curves along the sweep, and the points that tuning tried."""
+"""The figures of a page: curves of a data set along the sweep, and the points that tuning tried."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mlcdr.experiment.model import LayoutSpec
+from mlcdr.report.svg import embed
+from mlcdr.results.frame import summarise
 from mlcdr.results.results import Results
-from mlcdr.results.scores import LARGEST, summarise
+from mlcdr.results.scores import LARGEST
 from mlcdr.tables import figures, styles
 from mlcdr.tables.axes import mark_values, place_values
 from mlcdr.tables.panels import name_metric
@@ -25,22 +29,29 @@ _SETTINGS = 20  # of the other swept parameters, for which curves are drawn
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure.
+    """A figure that a template of a page can show.
 
     Attributes
     ----------
     title : str
     figure : Figure
+    prefix : str
+        What its ids begin with; no two charts of a page have the same.
     hover : dict
         The `gid` of each line of points → what is shown on pointing at each of them.
     """
 
     title: str
     figure: Figure
-    hover: dict[str, list[str]]
+    prefix: str
+    hover: dict[str, list[str]] = field(default_factory=dict)
+
+    def __html__(self) -> Markup:
+        """What a template puts in."""
+        return embed(self.figure, self.prefix, self.title, self.hover)
 
 
-def draw_curves(results: Results, dataset: str) -> tuple[list[Chart], int]:
+def draw_curves(results: Results, dataset: str, prefix: str) -> tuple[list[Chart], int]:
     """Curves along the last swept path that has several values, a chart for each setting of the others.
 
     Returns
@@ -55,12 +66,13 @@ def draw_curves(results: Results, dataset: str) -> tuple[list[Chart], int]:
     others = [each for each in results.swept if each != path and results.values(each)]
     settings = list(itertools.product(*map(results.values, others)))
     charts = []
-    for setting in settings[:_SETTINGS]:
+    for k, setting in enumerate(settings[:_SETTINGS]):
         at = dict(zip(others, setting, strict=True))
-        figure = figures.render(results, LayoutSpec(layout="curves", options={"x": path, "at": at}), dataset)
+        figure = figures.draw_figure(results, LayoutSpec(layout="curves", options={"x": path, "at": at}), dataset)
         along = [shorten_path(path, results.swept)]
         along += [f"{shorten_path(other, results.swept)} = {value}" for other, value in at.items()]
-        charts.append(Chart(f"{dataset} along {', '.join(along)}", figure, _name_points(figure, results.values(path))))
+        hover = _name_points(figure, results.values(path))
+        charts.append(Chart(f"{dataset} along {', '.join(along)}", figure, f"{prefix}-{k}", hover))
     return charts, len(settings[_SETTINGS:])
 
 
@@ -69,57 +81,44 @@ def _name_points(figure: Figure, values: Sequence[str]) -> dict[str, list[str]]:
     names = dict(zip(place_values(values), values, strict=True))
     hover: dict[str, list[str]] = {}
     for line in itertools.chain.from_iterable(ax.lines for ax in figure.axes):
-        gid = f"curve-{len(hover)}"
-        line.set_gid(gid)
-        hover[gid] = [f"{line.get_label()}, {names[x]}: {y:.4g}" for x, y in np.asarray(line.get_xydata()).tolist()]
+        points = np.asarray(line.get_xydata()).tolist()
+        texts = [f"{line.get_label()}, {names[x]}: {y:.4g}" for x, y in points]
+        _name_line(line, hover, texts)
     return hover
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """A point that tuning tried, with the mean of its scores under the criterion."""
-
-    method: str
-    criterion: str
-    at: dict[str, str]
-    mean: float
-
-    @property
-    def name(self) -> str:
-        """What is shown on pointing at it."""
-        values = ", ".join(f"{path} {value}" for path, value in self.at.items())
-        return f"{self.method}, {values}: {self.mean:.4g}"
+def _name_line(line: Line2D, hover: dict[str, list[str]], texts: Iterable[str]) -> None:
+    gid = f"points-{len(hover)}"
+    line.set_gid(gid)
+    hover[gid] = list(texts)
 
 
 @mpl.rc_context(figures.STYLE)
-def draw_tried(results: Results, dataset: str) -> Chart | None:
+def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
     """A panel for each tuned parameter and criterion with a mark for each point that was tried; None if none was."""
-    tried = [each for each in _list_tried(results, dataset) if abs(each.mean) <= LARGEST]
-    wanted = list(dict.fromkeys((path, each.criterion) for each in tried for path in each.at))
+    tried = _list_tried(results, dataset)
+    tuned = [path for path in tried if "." in path and path not in results.swept]
+    wanted = [(path, each) for path in tuned for each in tried.loc[tried[path] != "", "criterion"].unique()]
     if not wanted:
         return None
     figure, axes = figures.new_figure(len(wanted), min(2, len(wanted)))
     legend: dict[str, Line2D] = {}
     hover: dict[str, list[str]] = {}
     for ax, (path, criterion) in zip(axes, wanted, strict=True):
-        points = [each for each in tried if each.criterion == criterion and path in each.at]
-        places = _place_tried(ax, path, points)
+        points = tried[(tried["criterion"] == criterion) & (tried[path] != "")]
+        places = _place_tried(ax, path, points[path].unique().tolist())
         ax.set_ylabel(name_metric(results, criterion), parse_math=False)
-        for method in dict.fromkeys(each.method for each in points):
-            own = [each for each in points if each.method == method]
-            x = [places[each.at[path]] for each in own]
+        for method, own in points.groupby("method", sort=False):
             look = styles.mark(results.methods.index(method))
-            (line,) = ax.plot(x, [each.mean for each in own], linestyle="none", **look)
-            line.set_gid(f"tried-{len(hover)}")
-            hover[f"tried-{len(hover)}"] = [each.name for each in own]
+            (line,) = ax.plot(own[path].map(places), own["mean"], linestyle="none", **look)
+            _name_line(line, hover, [_name_tried(point, tuned) for point in own.to_dict("records")])
             legend[method] = line
     figures.add_legend(figure, legend, "")
-    return Chart(f"{dataset}: the points tried", figure, hover)
+    return Chart(f"{dataset}: the points tried", figure, prefix, hover)
 
 
-def _place_tried(ax: Axes, path: str, points: Sequence[_Tried]) -> dict[str, float]:
+def _place_tried(ax: Axes, path: str, values: Sequence[str]) -> dict[str, float]:
     """Set up the axis of a tuned parameter: value → place."""
-    values = list(dict.fromkeys(each.at[path] for each in points))
     places = place_values(values)
     if min(places) > 0 and max(places) >= 100 * min(places):
         ax.set_xscale("log")
@@ -128,17 +127,24 @@ def _place_tried(ax: Axes, path: str, points: Sequence[_Tried]) -> dict[str, flo
     return dict(zip(values, places, strict=True))
 
 
-def _list_tried(results: Results, dataset: str) -> Iterator[_Tried]:
-    """All that was tried inside the training rows; on the test rows, under the first metric with a direction."""
-    for method, spec in results.experiment.methods.items():
-        criterion = (spec.tune and spec.tune.metric) or ""
-        for setting, values in results.choices.tried.get((dataset, method), {}).items():
-            yield _Tried(method, criterion, dict(setting), summarise(values).mean)
+def _name_tried(point: dict, tuned: Sequence[str]) -> str:
+    values = ", ".join(f"{path} {point[path]}" for path in tuned if point[path] != "")
+    return f"{point['method']}, {values}: {point['mean']:.4g}"
+
+
+def _list_tried(results: Results, dataset: str) -> pd.DataFrame:
+    """The mean of each point that was tried: method, criterion, a column for each path (`""`: not tuned), mean.
+
+    Of a grid that was chosen on the test rows, these are the means under the first metric with a direction.
+    """
+    criteria = {method: spec.tune.metric for method, spec in results.experiment.methods.items() if spec.tune}
+    tried = results.tried.assign(criterion=results.tried["method"].map(criteria))
     judging = [metric for metric in results.metrics if results.metric_facts(metric).higher_is_better is not None]
-    if not results.grids or not judging:
-        return
-    for (name, method, point, metric), by_split in results.split_scores.values.items():
-        if name == dataset and method in results.grids and metric == judging[0]:
-            at = dict(zip(results.split_scores.paths, point, strict=True))
-            own = {path: value for path, value in at.items() if path in results.grids[method]}
-            yield _Tried(method, metric, own, summarise(list(by_split.values())).mean)
+    if results.grids and judging:
+        scores = results.scores[results.scores["metric"] == judging[0]]
+        seen = scores[scores["method"].isin(results.grids)].drop(columns=["split", "metric"]).astype({"value": float})
+        tried = pd.concat([tried.astype(object), seen.astype(object).assign(criterion=judging[0])])
+    tried = tried[tried["dataset"] == dataset].drop(columns="dataset")
+    paths = [name for name in tried if name not in ("method", "criterion", "value")]
+    points = summarise(tried.fillna(dict.fromkeys(paths, "")), ["method", "criterion", *paths])
+    return points[points["mean"].abs() <= LARGEST]

@@ -48,7 +48,7 @@ STYLE: dict[Any, Any] = mpl.rc_params_from_file(Path(__file__).with_suffix(".mpl
 """How all figures look, on top of what the user's matplotlib is set to."""
 
 
-def render(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
+def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     """One of the figures that an entry of `figures:` describes.
 
     Parameters
@@ -57,7 +57,7 @@ def render(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     entry : LayoutSpec
         The layout, and any of its keys that shall differ from it.
     subject : str
-        What the figure is of, as `subjects` gives it: with panels of metrics, the data set.
+        What the figure is of, as `list_subjects` gives it: with panels of metrics, the data set.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def render(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
         return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
 
 
-def subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
+def list_subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
     """What each of an entry's figures is of: a data set, a metric, a method, or several of them, in this order.
 
     Raises
@@ -96,7 +96,7 @@ def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> li
     Raises
     ------
     ResultsError
-        As `render`; or when a file cannot be written.
+        As `draw_figure`; or when a file cannot be written.
     """
     asked = results.experiment.figures if asked is None else asked
     return write_drawings(results.folder, draw_all(results, asked))
@@ -148,15 +148,15 @@ def draw_all(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Drawing]
     Raises
     ------
     ResultsError
-        As `render`.
+        As `draw_figure`.
     """
     for entry, stem in zip(asked, layouts.stems(asked), strict=True):
         layout = _settle(results, entry)
         several = [len(_all_there(results, layout)[each]) > 1 for each in layout.apart]
-        for subject in subjects(results, entry):
+        for subject in list_subjects(results, entry):
             names = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
             title = ": ".join([results.name, *filter(None, [", ".join(map(shorten_name, subject))])])
-            yield Drawing(render(results, entry, *subject), title, "_".join([stem, *names]))
+            yield Drawing(draw_figure(results, entry, *subject), title, "_".join([stem, *names]))
 
 
 def choose_figures(results: Results) -> list[LayoutSpec]:

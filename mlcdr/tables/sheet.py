@@ -252,6 +252,10 @@ class Sheet:
         ]
         return "\n".join(lines) + "\n"
 
+    def __html__(self) -> str:
+        """What a template of a page puts in."""
+        return self.html(sortable=True)
+
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
 

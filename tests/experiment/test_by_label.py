@@ -110,7 +110,7 @@ def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]
     drawn = mlcdr("plot", str(done.folder)).out.split()
     assert [Path(each).name for each in drawn[::2]] == ["labels_tiny_f1", "labels_tiny_average_precision"]
     assert drawn[1::2] == ["6", "4"], "points and a line of PLST at two sizes and, with label sets alone, of Guess"
-    assert "Labels of tiny by frequency" in page.render(done.folder)
+    assert "Labels of tiny by frequency" in page.make_page(done.folder)
 
 
 @pytest.mark.parametrize(

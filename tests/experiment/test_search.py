@@ -150,7 +150,7 @@ def test_what_was_tried_is_recorded_with_its_criterion(arff: Path, tmp_path: Pat
     X, Y, _ = dense(arff, experiment)
     sums = [plain_criterion(X, Y, "tiny, tuning", alpha) / 4 for alpha in ALPHAS]
     np.testing.assert_allclose(found.query("method == 'B'")["value"], sums)
-    page = report_page.render(report.folder)
+    page = report_page.make_page(report.folder)
     assert "tiny: the points tried" in page
     shown = re.findall(r"<title>(.), learner\.alpha", page)
     assert (shown.count("A"), shown.count("B")) == (4, 4)

@@ -87,11 +87,11 @@ def render_table(results, written):
 
 
 def render_figure(results, written, *subject):
-    return figures.render(results, entry_of(written), *subject)
+    return figures.draw_figure(results, entry_of(written), *subject)
 
 
 def list_subjects(results, written):
-    return figures.subjects(results, entry_of(written))
+    return figures.list_subjects(results, entry_of(written))
 
 
 def change_experiment(results, **changes):

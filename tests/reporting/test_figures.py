@@ -445,8 +445,8 @@ def test_names_are_cut_off_and_shown_without_control_characters(tmp_path):
     values = {(d, m, "f1"): (0.1 * i, 0.2 * k) for i, d in enumerate(datasets) for k, m in enumerate(methods)}
     results = open_results(write_folder(tmp_path / "r", config, values))
     (one, *_) = drawn = [
-        figures.render(results, entry_of("boxes"), "e\u2066"),
-        figures.render(results, entry_of({"layout": "bars", "x": "dataset", "panels": "metrics"})),
+        figures.draw_figure(results, entry_of("boxes"), "e\u2066"),
+        figures.draw_figure(results, entry_of({"layout": "bars", "x": "dataset", "panels": "metrics"})),
         draw_critical_difference(compare(results, "f1").significance, "t" * 3000, "nemenyi"),
         draw_matrix(compare(results, "f1").significance, "t" * 3000),
     ]
@@ -467,5 +467,5 @@ def test_scores_too_large_to_compute_with_count_as_not_defined(tmp_path):
     results = open_results(write_folder(tmp_path / "r", experiment("abc", ["PLST", "CPLST"], ["f1"]), values))
     assert [results.cell(d, m, (), "f1") is None for d in "ab" for m in ("PLST", "CPLST")] == [True, False, False, True]
     for dataset in "ab":
-        FigureCanvasAgg(figures.render(results, entry_of("boxes"), dataset)).draw()
+        FigureCanvasAgg(figures.draw_figure(results, entry_of("boxes"), dataset)).draw()
     assert compare(results, "f1").ranked == (("c", ()),)

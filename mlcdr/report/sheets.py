@@ -1,0 +1,174 @@
+"""The tables of a report that are its own: ranks, the numbers of a data set, choices, times, and the runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from mlcdr.comparison.comparison import Comparison
+from mlcdr.results.frame import make_places
+from mlcdr.results.manifest import Manifest
+from mlcdr.results.results import Results
+from mlcdr.tables.arrangement import mark_best
+from mlcdr.tables.notes import BOLD, Shown, list_notes
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
+from mlcdr.tables.text_format import format_mean, shorten_path
+
+_TIMES = {"fit_seconds": "Fitting", "predict_seconds": "Predicting"}
+_DIGITS = 4
+_MOST = 5  # values of a tuned parameter that are shown
+_ARROWS = {True: " ↑", False: " ↓", None: ""}
+
+
+def name_metric(results: Results, metric: str) -> str:
+    """A metric's name as a heading: `Encoding error`."""
+    title = results.metric_facts(metric).title
+    return title[:1].upper() + title[1:]
+
+
+def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | None:
+    """Each method's average rank under each metric; None where nothing is ranked."""
+    compared = [each for each in compared if each.average_ranks]
+    if not compared:
+        return None
+    ranks = pd.DataFrame([each.average_ranks for each in compared])
+    rows: list[tuple[str | Text, ...]] = []
+    for method in results.methods:
+        if method in ranks:
+            best = ranks[method] == ranks.min(axis=1)
+            cells = [_show_rank(rank, bold) for rank, bold in zip(ranks[method], best, strict=True)]
+            rows.append((method, *cells))
+    titles = [name_metric(results, each.metric) for each in compared]
+    what = "pairs of data set and point of the sweep" if results.swept else "data sets"
+    over = {len(each.ranked) for each in compared}
+    places = f" over {max(over)} {what}" if len(over) == 1 else ""
+    notes = ["Bold: the lowest of its column."]
+    for title, each in zip(titles, compared, strict=True):
+        if each.left_out:
+            notes.append(f"{title}: over {len(each.ranked)} of {len(each.ranked) + len(each.left_out)} {what}.")
+    return make_sheet(f"Average rank{places}; 1 is the best", ("Method", *titles), rows, 1, notes)
+
+
+def _show_rank(rank: float, bold: bool) -> Text:
+    return NOTHING if math.isnan(rank) else Text(f"{rank:.2f}", "", bold)
+
+
+def tabulate_numbers(results: Results, dataset: str) -> Sheet:
+    """Every mean of a data set: methods and points down, metrics across."""
+    cells = _list_cells(results, dataset)
+    rows: list[tuple[str | Text, ...]] = []
+    for (method, *point), places in cells.groupby(["method", *results.swept], sort=False):
+        shown = [_show_number(results, cell) for cell in places.to_dict("records")]
+        rows.append((method, *(value or DASH for value in point), *shown))
+    heads = ["Method", *(shorten_path(path, results.swept) for path in results.swept)]
+    for metric in results.metrics:
+        arrow = _ARROWS[results.metric_facts(metric).higher_is_better]
+        heads.append(name_metric(results, metric) + arrow)
+    rivals = ", methods with the same parameters compared" if results.swept else ""
+    notes = list_notes(Shown(results, cells, bold=f"{BOLD} of its column{rivals}"))
+    notes.append("↑ higher is better, ↓ lower is better.")
+    nested = 1 if results.swept else 0
+    return make_sheet(f"All numbers of {dataset}", heads, rows, 1 + len(results.swept), notes, nested=nested)
+
+
+def _list_cells(results: Results, dataset: str) -> pd.DataFrame:
+    """A row for each method, point of it and metric, with `bold`.
+
+    The best are found among all methods at one point, also those that do not have its parameters.
+    """
+    keys = ["method", *results.swept]
+    points = pd.DataFrame(list(results.points), columns=list(results.swept), index=range(len(results.points)))
+    places = make_places({"dataset": [dataset], "method": results.methods}).merge(points, how="cross")
+    cells = results.at(places.merge(pd.DataFrame({"metric": results.metrics}), how="cross"))
+    cells["bold"] = mark_best(results, cells, [*results.swept, "metric"])
+    summary = results.summary[results.summary["dataset"] == dataset]
+    own = summary[keys].astype(object).drop_duplicates()
+    return cells.merge(own, on=keys)
+
+
+def _show_number(results: Results, cell: dict) -> Text:
+    if not cell["n"]:
+        return NOTHING
+    taken = [cell[path] for path in results.grids.get(cell["method"], ())]
+    setting = f"({', '.join(taken)})" if taken else ""
+    return format_mean(cell["mean"], cell["se"], _DIGITS, cell["bold"], setting)
+
+
+def tabulate_choices(results: Results, dataset: str) -> Sheet | None:
+    """Which values the trials of a data set chose for each tuned parameter, and how often; None where none is tuned.
+
+    Raises
+    ------
+    ResultsError
+        When the choices cannot be read.
+    """
+    chosen = results.chosen[results.chosen["dataset"] == dataset]
+    if chosen.empty:
+        return None
+    paths = [name for name in chosen if name not in ("dataset", "method", "parameter", "value")]
+    paths = [path for path in paths if (results.chosen[path] != "").any()]  # those of a tuned method
+    rows = []
+    for labels, values in chosen.groupby(["method", *paths, "parameter"], sort=False)["value"]:
+        method, *point, parameter = labels
+        rows.append((method, *(value or DASH for value in point), parameter, _count_values(values)))
+    heads = ("Method", *(shorten_path(path, paths) for path in paths), "Parameter", "Chosen (how often)")
+    last = len(heads) - 1
+    return make_sheet(f"Tuned parameters of {dataset}", heads, rows, last, left=(last,))
+
+
+def _count_values(values: pd.Series) -> str:
+    """`1 (2), 0.1 (1)`: the most frequent first."""
+    counts = values.value_counts()
+    shown = [f"{value} ({n})" for value, n in counts.head(_MOST).items()]
+    more = f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
+    return ", ".join(shown) + more
+
+
+def tabulate_times(results: Results) -> Sheet | None:
+    """What fitting and predicting took, where the experiment measured it."""
+    measured = [metric for metric in _TIMES if metric in results.metrics]
+    if not measured:
+        return None
+    cells = results.summary[results.summary["metric"].isin(measured)]
+    spent = cells.assign(total=cells["mean"] * cells["n"])
+    spent = spent.groupby(["dataset", "method", "metric"], observed=True)[["total", "n"]].sum()
+    rows = []
+    for dataset in results.datasets:
+        for method in results.methods:
+            times = [_show_time(spent, (dataset, method, metric)) for metric in measured]
+            rows.append((dataset, method, *(text for pair in times for text in pair)))
+    heads = ["Dataset", "Method"]
+    for metric in measured:
+        heads += [f"{_TIMES[metric]}, s per trial", f"{_TIMES[metric]}, s in all"]
+    note = (
+        "Wall time. Work that methods share is charged in full to each that uses it, so the sums exceed the run's time."
+    )
+    return make_sheet("Time of each method", heads, rows, 2, (note,))
+
+
+def _show_time(spent: pd.DataFrame, key: tuple[str, str, str]) -> tuple[str, str]:
+    """The seconds of one trial, and of all."""
+    if key not in spent.index:
+        return DASH, DASH
+    total, n = spent.loc[key]
+    return f"{total / n:.4g}", f"{total:.4g}"
+
+
+def tabulate_runs(manifest: Manifest) -> Sheet | None:
+    """The runs that computed trials of this folder."""
+    if not manifest.computed_by:
+        return None
+    heads = ("Started", "Seconds", "Trials computed", "Failed", "Jobs", "Machine", "Python", "mlcdr")
+    rows = []
+    for run in manifest.computed_by:
+        machine = f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores".strip()
+        counts = (run.seconds, run.trials.computed, run.trials.failed, run.jobs, machine, run.python, run.mlcdr)
+        rows.append((show_time(run.started) or DASH, *(DASH if cell is None else str(cell) for cell in counts)))
+    return make_sheet("Runs that computed trials", heads, rows, 1, left=(5, 6, 7))
+
+
+def show_time(started: str) -> str:
+    """`2026-01-02 03:04:05 UTC`."""
+    return started.replace("T", " ").replace("+00:00", " UTC")
