@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mlcdr.cli import components, configs, data_sets, reproducing, results, running, status
+from mlcdr.cli import components, configs, data_sets, own_methods, reproducing, results, running, status
 from mlcdr.cli.arguments import switch
 
 
@@ -56,11 +56,11 @@ app.command("methods")(components.methods)
 app.command("metrics")(components.metrics)
 app.command("doctor")(components.doctor)
 app.command("completion")(components.completion_script)
-app.command("test")(components.check_methods)
+app.command("test")(own_methods.check_methods)
 
 new_app = typer.Typer(invoke_without_command=True)
 new_app.callback()(configs.new)
-new_app.command("method")(configs.new_method)
+new_app.command("method")(own_methods.new_method)
 app.add_typer(new_app, name="new")
 
 datasets_app = typer.Typer(help="List, describe, fetch and export data sets.", no_args_is_help=True)

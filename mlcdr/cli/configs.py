@@ -1,4 +1,4 @@
-"""Commands on experiment files, which compute nothing: `check`, `plan`, `new`, `new method`, `example`, `schema`."""
+"""Commands on experiment files, which compute nothing: `check`, `plan`, `new`, `example`, `schema`."""
 
 from __future__ import annotations
 
@@ -160,40 +160,6 @@ def new(
 def _refuse_present(path: Path) -> None:
     if path.exists() or path.is_symlink():
         raise UserError(f"{path}: is there already; remove it or choose another --out")
-
-
-def new_method(
-    name: Annotated[str, argument("NAME", "Of the file, such as my_reducer; its class is MyReducer.")],
-    part: Annotated[
-        str | None,
-        option("label_space|feature_space|selector|learner|classifier|threshold|metric", "What it is to be."),
-    ] = None,
-) -> None:
-    """Write the file of a method of your own.
-
-    NAME.py has a method that works, to be changed into yours.
-
-    The file has the contract of the part: which methods it must have, and the shapes of what they get and return.
-    """
-    from mlcdr.laws.new_method import KINDS, draft_method
-
-    if part is None:
-        raise UserError(f"--part is needed, which part of a method it is: {', '.join(KINDS)}")
-    new = draft_method(name, part)
-    with Path(new.file).open("x", encoding="utf-8") as file:
-        file.write(new.text)
-    module = Path(new.file).stem
-    print_notice(f"written: {new.file}, with the {part} {new.name}; change it into yours")
-    print_notice(f"check it:         mlcdr test {new.file}")
-    if part == "metric":
-        drafted = f"--metric hamming_loss --metric {module}.{new.name}"
-    else:
-        family = {"selector": "feature_space", "classifier": "learner"}.get(part, part)
-        drafted = f"-m {family}:{module}.{new.name} -m plst"
-    print_notice(f"write a config:   mlcdr new {drafted} --out {module}.yaml")
-    print_notice(f"run it:           mlcdr run {module}.yaml")
-    print_notice("or add it to a config in this folder:")
-    print(new.config)
 
 
 def example(

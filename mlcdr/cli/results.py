@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -168,7 +169,8 @@ def _compare_methods(
     from mlcdr.results.results import open_results
 
     opened = [open_results(folder) for folder in folders]
-    found = joining.join([*opened, *find_rows(record, {key[0] for each in opened for key in each.cells})])
+    datasets = set(itertools.chain(*(each.datasets for each in opened)))
+    found = joining.join([*opened, *find_rows(record, datasets)])
     compared = [comparison.compare(found, metric, rope)] if metric else comparison.compare_all(found, rope)
     for each in compared:
         print_table(each)

@@ -397,7 +397,7 @@ def test_failures_of_one_cause_stand_together_with_the_line_or_the_remedy(mlcdr:
     )
     lines = done.out.splitlines()
     causes = [line for line in lines if line.startswith("  FAILED")]
-    assert re.match(rf"FAILED  feature_space .*: \d+ checks fail \({len(causes)} causes\)", lines[0])
+    assert re.match(rf"FAILED  feature_space .*: \d+ FAILED \({len(causes)} causes\)", lines[0])
     assert causes[0] == "  FAILED  Unchecked.transform returned shape (80,), expected features of shape (80, any)"
     assert any(line.startswith("  FAILED  the input is not checked: `X, Y = validate_data(") for line in causes)
     (group,) = group_by_cause(check(PartSubject("learner", CallsWhatIsNotThere), [CONTRACT]))
@@ -478,8 +478,8 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
     done = mlcdr("test", EXAMPLES / "my_method.py")
     assert (done.code, done.err) == (0, ""), done.out
     lines = done.out.splitlines()
-    assert lines[0] == "ok      learner my_method.ScaledRidge: 10 checks hold, 3 do not apply"
-    assert lines[1] == "ok      label_space my_method.MostFrequent: 12 checks hold, 1 does not apply"
+    assert lines[0] == "ok      learner my_method.ScaledRidge: 10 ok, 3 skipped"
+    assert lines[1] == "ok      label_space my_method.MostFrequent: 12 ok, 1 skipped"
     assert len(lines) == 2 * (3 + len(laws.OF_PARTS)), "a line for each check"
     ran = prepared.command(
         "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
@@ -512,7 +512,7 @@ def test_options_set_parameters_and_leave_checks_out(tmp_path: Path, mlcdr: Call
     done = mlcdr("test", path, "--set", "alpha=1.0", "--without", CONTRACT)
     assert (done.code, done.err) == (1, "")
     lines = done.out.splitlines()
-    assert lines[0] == "FAILED  learner my_bad.Bad: 1 check fails (1 cause), 7 hold, 5 do not apply"
+    assert lines[0] == "FAILED  learner my_bad.Bad: 1 FAILED (1 cause), 7 ok, 5 skipped"
     assert lines[3:5] == [
         "  FAILED  labels in another order: scores differ by up to 0.1",
         f"          label-order       {laws.label_order.__doc__}",

@@ -1,0 +1,139 @@
+"""Commands on methods of one's own: `new method` and `test`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlcdr.api.loading import import_from_here
+from mlcdr.cli.arguments import argument, option
+from mlcdr.cli.printing import plural, print_notice
+from mlcdr.errors import UserError, escape_control_characters
+
+if TYPE_CHECKING:
+    from mlcdr.laws.checking import Outcome
+
+_CASES = 3  # the most data that are named with which a check failed
+
+
+def new_method(
+    name: Annotated[str, argument("NAME", "Of the file, such as my_reducer; its class is MyReducer.")],
+    part: Annotated[
+        str | None,
+        option("label_space|feature_space|selector|learner|classifier|threshold|metric", "What it is to be."),
+    ] = None,
+) -> None:
+    """Write the file of a method of your own.
+
+    NAME.py has a method that works, to be changed into yours.
+
+    The file has the contract of the part: which methods it must have, and the shapes of what they get and return.
+    """
+    from mlcdr.laws.new_method import KINDS, draft_method
+
+    if part is None:
+        raise UserError(f"--part is needed, which part of a method it is: {', '.join(KINDS)}")
+    new = draft_method(name, part)
+    with Path(new.file).open("x", encoding="utf-8") as file:
+        file.write(new.text)
+    module = Path(new.file).stem
+    print_notice(f"written: {new.file}, with the {part} {new.name}; change it into yours")
+    print_notice(f"check it:         mlcdr test {new.file}")
+    if part == "metric":
+        drafted = f"--metric hamming_loss --metric {module}.{new.name}"
+    else:
+        family = {"selector": "feature_space", "classifier": "learner"}.get(part, part)
+        drafted = f"-m {family}:{module}.{new.name} -m plst"
+    print_notice(f"write a config:   mlcdr new {drafted} --out {module}.yaml")
+    print_notice(f"run it:           mlcdr run {module}.yaml")
+    print_notice("or add it to a config in this folder:")
+    print(new.config)
+
+
+def check_methods(
+    what: Annotated[
+        str, argument("FILE", "A Python file with methods (my_method.py), or the name of an installed component.")
+    ],
+    set_: Annotated[list[str] | None, option("NAME=VALUE", "A parameter of the classes. Repeatable.", "--set")] = None,
+    without: Annotated[list[str] | None, option("CHECK", "A check to exclude, by its name. Repeatable.")] = None,
+) -> None:
+    """Check your methods against required properties.
+
+    Exit code 1 if one does not hold. Metrics are checked likewise. A plug-in of an installed package is named as in a
+    config. Failures of the same cause are printed together.
+    """
+    import_from_here()
+    from mlcdr.laws.candidates import load
+    from mlcdr.laws.checking import check
+
+    found = []
+    for subject in load(what, set_ or ()):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            outcomes = list(check(subject, without or ()))
+        found.append((subject, outcomes))
+        lines = printed.getvalue().splitlines()
+        if lines:
+            print_notice(f"remark: {subject.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")
+    failed = False
+    for subject, outcomes in found:
+        verdict = "ok"
+        if any(outcome.verdict == "FAILED" for outcome in outcomes):
+            verdict = "FAILED"
+            failed = True
+        print(escape_control_characters(f"{verdict:<6}  {subject.family} {subject.name}: {_count(outcomes)}"))
+    for subject, outcomes in found:
+        print()
+        print(subject.name)
+        _print_failures(outcomes)
+        for outcome in outcomes:
+            if outcome.verdict == "skipped":
+                _print_outcome("skipped", outcome.law, outcome.why)
+        for outcome in outcomes:
+            if outcome.verdict == "ok":
+                _print_outcome("ok", outcome.law, outcome.requires)
+    raise typer.Exit(1 if failed else 0)
+
+
+def _count(outcomes: list[Outcome]) -> str:
+    """`3 FAILED (2 causes), 12 ok, 4 skipped`: checks by their verdicts."""
+    from mlcdr.laws.checking import group_by_cause
+
+    verdicts = {outcome.law: outcome.verdict for outcome in outcomes}
+    numbers = Counter(verdicts.values())
+    texts = []
+    if numbers["FAILED"]:
+        texts.append(f"{numbers['FAILED']} FAILED ({plural(len(group_by_cause(outcomes)), 'cause')})")
+    if numbers["ok"]:
+        texts.append(f"{numbers['ok']} ok")
+    if numbers["skipped"]:
+        texts.append(f"{numbers['skipped']} skipped")
+    return ", ".join(texts)
+
+
+def _print_failures(outcomes: list[Outcome]) -> None:
+    """Print each cause of failures, and below it the checks that failed by it, with the data they failed with."""
+    from mlcdr.laws.checking import group_by_cause
+
+    for group in group_by_cause(outcomes):
+        line = group[0].place.removeprefix(":")
+        place = f"  (line {line})" if line else ""
+        print(escape_control_characters(f"  FAILED  {group[0].why}{place}"))
+        cases: dict[str, list[str]] = {}
+        for outcome in group:
+            cases.setdefault(outcome.law, [])
+            if outcome.case:
+                cases[outcome.law].append(outcome.case)
+        requires = {outcome.law: outcome.requires for outcome in group}
+        for law, named in cases.items():
+            more = f" and {len(named) - _CASES} more" if len(named) > _CASES else ""
+            shown = f"  [{', '.join(named[:_CASES])}{more}]" if named else ""
+            _print_outcome("", law, requires[law] + shown)
+
+
+def _print_outcome(verdict: str, law: str, text: str) -> None:
+    print(escape_control_characters(f"  {verdict:<8}{law:<18}{text}"))
