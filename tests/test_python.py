@@ -22,6 +22,7 @@ import mlcdr
 from mlcdr.config import shipped
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
+from mlcdr.data.dataset import content_of
 from tests import prepared, small
 
 N = 60
@@ -148,7 +149,7 @@ def test_nothing_is_kept_without_a_folder(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_other_processes_find_the_data_in_files_that_are_removed() -> None:
     data = mlcdr.Dataset.of(sp.csr_array(np.eye(4)), sp.csr_array(np.eye(4, dtype=int)), name="eye")
-    with held.holding([data]), held.shared():
+    with held.holding({data.checksum: content_of(data)}), held.shared():
         folder = Path(os.environ[held.FOLDER])
         held._held.clear()  # another process has none
         found = mlcdr.load_dataset("mine", memory=data.checksum)
@@ -200,7 +201,9 @@ def test_options_of_data_in_memory_are_refused_and_given_with_the_data(tmp_path:
     plain = config(datasets=[{"mine": {"missing": "mean"}}])
     with pytest.raises(mlcdr.ConfigError, match=r"datasets\.0\.mine: .*Dataset\.of\(X, Y, missing='mean'\)"):
         mlcdr.run(plain, datasets={"mine": filled}, out=tmp_path)
-    with pytest.raises(mlcdr.DataError, match=r"row 4, column 2 .*datasets=\{'mine': mlcdr\.Dataset\.of\(X, Y"):
+    with pytest.raises(
+        mlcdr.DataError, match=r"row 4: feature 'feature2' has no value.*datasets=\{'mine': mlcdr\.Dataset\.of\(X, Y"
+    ):
         run(tmp_path, (X, Y))
     results = run(tmp_path, filled)
     assert np.isfinite(results.summary["mean"]).all()

@@ -16,6 +16,7 @@ import pytest
 
 from mlcdr.config.yaml_reader import MAX_BYTES, read_yaml_text
 from mlcdr.data import cache
+from mlcdr.data.content import Content, Facts
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.execution.artifacts import _name
@@ -170,7 +171,9 @@ def test_a_cache_with_a_pickle_in_it_is_not_believed(tmp_path: Path, monkeypatch
 
 def test_a_cache_of_another_data_set_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCDR_CACHE", str(tmp_path))
-    cache.save("a", np.zeros((2, 2)), np.zeros((2, 1), dtype=np.uint8), {})
+    facts = Facts(("x1", "x2"), ("y",), ("y",), 2, 0, 2)
+    cache.save("a", Content(np.zeros((2, 2)), np.zeros((2, 1), dtype=np.uint8), facts))
+    assert cache.load("a") is not None
     (tmp_path / "parsed" / "a.npz").rename(tmp_path / "parsed" / "b.npz")
     assert cache.load("b") is None
 

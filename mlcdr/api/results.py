@@ -277,6 +277,7 @@ class Results:
         """
         from mlcdr.api.running import as_dataset
         from mlcdr.data import held
+        from mlcdr.data.dataset import content_of
         from mlcdr.data.files import short_name
         from mlcdr.data.forms import MEMORY
         from mlcdr.experiment.data_source import DataSource
@@ -288,7 +289,8 @@ class Results:
             raise ResultsError(f"splits: {found} ({', '.join(specs)})")
         if data is None and MEMORY in specs[name].params:
             raise ResultsError(f"splits: {name} was given in memory; give it again: splits({name!r}, data=(X, Y))")
-        with held.holding([] if data is None else [as_dataset(name, data)]):
+        given = [] if data is None else [as_dataset(name, data)]
+        with held.holding({each.checksum: content_of(each) for each in given}):
             return DataSource.of(specs[name], self.experiment.splits).read().splits
 
     @overload

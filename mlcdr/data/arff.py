@@ -24,8 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute, read_header
-from mlcdr.data.table import Table
-from mlcdr.data.text import (
+from mlcdr.data.lines import (
     BLANKS,
     Line,
     expect_end,
@@ -36,11 +35,17 @@ from mlcdr.data.text import (
     read_token,
     skip_blanks,
 )
+from mlcdr.data.table import Origin, Table
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
 # ASCII without quotes and underscores: of it, `float` accepts what ARFF allows, and also `nan`, `inf`, `infinity`.
 _ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
+
+# Rows such as `{3 1,17 1}`: each value is one digit.
+_DIGIT_ENTRY = rb"[0-9]{1,9} [0-9]"
+_DIGIT_ROWS = re.compile(rb"(?:\{(?:%b(?:,%b)*)?\}\n)+" % (_DIGIT_ENTRY, _DIGIT_ENTRY))
+_MARKS_TO_BLANKS = bytes.maketrans(b"{},", b"   ")
 
 # 64 KB of text is about 10,000 numbers: enough for fast array operations, and little compared with a parsed matrix.
 BLOCK_BYTES = 1 << 16
@@ -56,16 +61,9 @@ class ArffTable(Table):
     ----------
     relation : str
         The relation's name, unquoted.
-    lines : ndarray of int
-        The line of each row.
     """
 
     relation: str
-    lines: np.ndarray
-
-    def place(self, row: int) -> Line:
-        """The line of a row."""
-        return Line(self.path, int(self.lines[row]))
 
 
 def read_arff(path: Path | str) -> ArffTable:
@@ -82,10 +80,11 @@ def read_arff(path: Path | str) -> ArffTable:
     try:
         with path.open("rb") as file:
             relation, attributes, number = read_header(path, file)
-            rows, numbers = _read_rows(path, file, attributes, number)
+            rows, lines = _read_rows(path, file, attributes, number)
     except OSError as error:
         fail_unreadable(path, error)
-    return ArffTable(path, attributes, rows.matrix(), relation, np.array(numbers))
+    origin = Origin(path, len(lines), line_of=lines.__getitem__)
+    return ArffTable(attributes, rows.matrix(), (origin,), relation)
 
 
 def _read_rows(
@@ -93,15 +92,16 @@ def _read_rows(
 ) -> tuple[_DenseRows | _SparseRows, array[int]]:
     """Read the rows after line `number`, and the line of each; the first row decides whether they are sparse."""
     rows: _DenseRows | _SparseRows | None = None
-    numbers = array("i")
+    lines = array("i")
     while block := file.read(BLOCK_BYTES):
         block = (block + file.readline()).replace(b"\r\n", b"\n")
-        block += b"" if block[-1:] == b"\n" else b"\n"
-        if rows is None and block[:1] == b"{":
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        if rows is None and block.startswith(b"{"):
             rows = _SparseRows(attributes)
         count = rows.add_block(block) if isinstance(rows, _SparseRows) else 0
         if count:
-            numbers.extend(range(number + 1, number + count + 1))
+            lines.extend(range(number + 1, number + count + 1))
             number += count
             continue
         for number, raw in enumerate(BytesIO(block), number + 1):  # noqa: B020 (the number of the last line read)
@@ -112,25 +112,25 @@ def _read_rows(
             if rows is None:
                 rows = _SparseRows(attributes) if text[0] == "{" else _DenseRows(attributes)
             rows.add(line, text)
-            numbers.append(number)
-    if not numbers or rows is None:
+            lines.append(number)
+    if rows is None:
         Line(path, number).fail("no row after @data")
-    return rows, numbers
+    return rows, lines
 
 
-def _converters(attributes: Sequence[Attribute]) -> list[Callable[[str], float]]:
-    """For each column, the function that converts an ordinary token; KeyError or ValueError for any other."""
-    return [
-        attribute.codes.__getitem__ if attribute.codes is not None else _to_integer if attribute.integer else float
-        for attribute in attributes
-    ]
+def _converter(attribute: Attribute) -> Callable[[str], float]:
+    """The function that converts an ordinary token of a column; KeyError or ValueError for any other."""
+    if attribute.codes is not None:
+        return attribute.codes.__getitem__
+    return _to_integer if attribute.integer else float
 
 
 class _DenseRows:
     """The dense rows of a file."""
 
     def __init__(self, attributes: Sequence[Attribute]):
-        self.attributes, self.converters = attributes, _converters(attributes)
+        self.attributes = attributes
+        self.converters = [_converter(attribute) for attribute in attributes]
         self.values = array("d")
 
     def add(self, line: Line, text: str) -> None:
@@ -167,7 +167,7 @@ class _SparseRows:
     """The sparse rows of a file."""
 
     def __init__(self, attributes: Sequence[Attribute]):
-        self.attributes, self.converters = attributes, _converters(attributes)
+        self.attributes = attributes
         self.values, self.indices, self.indptr = array("d"), array("i"), array("i", [0])
         self.largest_digit = np.array([_largest_digit(attribute) for attribute in attributes], dtype=np.int8)
 
@@ -176,61 +176,33 @@ class _SparseRows:
 
         If the block has anything else, append nothing and return 0; the caller then reads its lines one by one.
         """
-        text = np.frombuffer(block, dtype=np.uint8)
-        digits = text - np.uint8(ord("0"))  # characters below "0" wrap round to more than 9
-        marks = np.flatnonzero(digits > 9)
-        kinds = text.take(marks)
-        order = kinds.tobytes()
-        *rows, rest = order.replace(b", ", b"").split(b"\n")
-        if rest or not set(rows) <= {b"{ }", b"{}"} or order.count(b" ,") != order.count(b","):
+        if len(block) > 4 * BLOCK_BYTES or not _DIGIT_ROWS.fullmatch(block):
             return 0
-        blanks = np.flatnonzero(kinds == ord(" "))
-        ends = marks.take(blanks)  # where the indices end
-        sizes = ends - marks.take(blanks - 1) - 1
-        if sizes.min(initial=1) < 1 or sizes.max(initial=1) > 9 or (marks.take(blanks + 1) - ends != 2).any():
-            return 0
-        if len(marks) + sizes.sum() + len(blanks) != len(text):
-            return 0  # digits in a wrong place
-        values, indices = digits.take(ends + 1), digits.take(ends - 1).astype(np.int32)
-        for place in range(2, int(sizes.max(initial=1)) + 1):
-            indices += digits.take(ends - place, mode="wrap") * (sizes >= place) * np.int32(10 ** (place - 1))
-        stops = np.searchsorted(blanks, np.flatnonzero(kinds == ord("\n")))  # entries up to each row's end
-        rises = indices[1:] > indices[:-1]
-        rises[stops[(stops > 0) & (stops < len(indices))] - 1] = True
+        counts = np.array([row.count(b" ") for row in block.splitlines()])
+        numbers = np.zeros(0, dtype=np.int32)
+        if counts.any():
+            numbers = np.fromstring(block.translate(_MARKS_TO_BLANKS), dtype=np.int32, sep=" ")
+        indices, values = numbers[::2], numbers[1::2]
+        stops = np.cumsum(counts, dtype=np.int32)
+        rises = np.diff(indices, prepend=-1) > 0
+        rises[(stops - counts)[counts > 0]] = True  # the first entry of a row
         if not rises.all() or indices.max(initial=0) >= len(self.attributes):
             return 0
-        if (values.view(np.int8) > self.largest_digit.take(indices)).any():
+        if (values > self.largest_digit[indices]).any():
             return 0
-        self.indptr.frombytes((stops + len(self.indices)).astype(np.int32).tobytes())
+        self.indptr.frombytes((stops + np.int32(len(self.indices))).tobytes())
         self.indices.frombytes(indices.tobytes())
         self.values.frombytes(values.astype(np.float64).tobytes())
-        return len(rows)
+        return len(counts)
 
     def add(self, line: Line, text: str) -> None:
-        """Append a row. An ordinary row (nearly every one) is converted at once, any other entry by entry."""
+        """Append a row, entry by entry."""
         if text[0] != "{":
             line.fail("a dense row in a file that began with sparse rows")
-        entries = self._convert(text) or list(self._parse(line, text))
-        self.indices.extend([index for index, _ in entries])
-        self.values.extend([value for _, value in entries])
+        for index, value in self._parse(line, text):
+            self.indices.append(index)
+            self.values.append(value)
         self.indptr.append(len(self.indices))
-
-    def _convert(self, text: str) -> list[tuple[int, float]] | None:
-        """The entries of an ordinary row: no quotes, no missing values, no mistakes. None for any other."""
-        if text.find("}") != len(text) - 1 or not _ORDINARY.fullmatch(text):
-            return None
-        entries, previous = [], -1
-        try:
-            for piece in text[1:-1].split(","):
-                digits, _, token = piece.partition(" ")
-                index = int(digits) if digits.isdigit() and len(digits) < 10 else -1
-                if index <= previous:
-                    return None
-                entries.append((index, self.converters[index](token)))
-                previous = index
-        except (IndexError, KeyError, ValueError):
-            return None
-        return entries if math.isfinite(sum([value for _, value in entries])) else None
 
     def _parse(self, line: Line, text: str) -> Iterator[tuple[int, float]]:
         """The entries of any row."""

@@ -1,4 +1,4 @@
-"""The declarations of an ARFF file: `@relation`, `@attribute`, up to `@data`."""
+"""The declarations of an ARFF file: `@relation`, `@attribute`, up to `@data`; what a relation's name says of labels."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from mlcdr.data.text import BLANKS, Line, expect_end, quote, read_quoted, read_token, skip_blanks
+from mlcdr.data.lines import BLANKS, Line, expect_end, quote, read_quoted, read_token, skip_blanks
 
 _NAME_END = re.compile(r"[ \t{]|$")
 _BLANK = re.compile(r"[ \t\r\n]")  # str.split would split at other white space, too
 _KEYWORD = re.compile(r"@([A-Za-z]+)(?=[ \t\r\n{'\"%]|$)")
+
+_MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)(?![0-9])")
 
 Codes: TypeAlias = dict[str, int]
 
@@ -141,3 +143,9 @@ def _read_values(line: Line, name: str, text: str) -> Codes:
         codes[value] = len(codes)
     expect_end(line, text, end + 1, f"the values of attribute {quote(name)}")
     return codes
+
+
+def meka_label_count(relation: str) -> int | None:
+    """The number after `-C` in a MEKA relation name (negative: the labels are last), None if there is none."""
+    match = _MEKA.search(relation)
+    return int(match.group(1)) if match else None

@@ -11,24 +11,18 @@ import json
 import warnings
 import zipfile
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.encoding import Matrix, check_indices
+from mlcdr.data.content import Content, Facts
 from mlcdr.data.files import cache_folder
+from mlcdr.data.table import Matrix, check_indices
 from mlcdr.data.texts import is_texts, pack, unpack
 from mlcdr.whole_files import make_temporary_path
-
-Stored: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
-"""X, Y and the facts of a data set."""
-
-_NAMES = ("feature_names", "label_names", "xml_label_names", "notices")
-_NUMBERS = ("declared_features", "declared_nominal", "declared_numeric")
-FACTS = (*_NAMES, *_NUMBERS, "checksum", "n_train", "missing", "nominal")
-"""The names of the facts that are stored with a data set."""
 
 
 def path_of(key: str, folder: Path | None = None) -> Path:
@@ -36,35 +30,11 @@ def path_of(key: str, folder: Path | None = None) -> Path:
     return (folder or cache_folder() / "parsed") / f"{key}.npz"
 
 
-def _narrow(array: np.ndarray) -> np.ndarray:
-    """The array as uint8 or uint16, if that holds it exactly: a text data set's file shrinks to a fifth."""
-    if array.dtype.kind in "fiu":
-        for kind in (np.uint8, np.uint16):
-            with np.errstate(invalid="ignore"):  # of values that do not fit: then the arrays differ
-                narrow = array.astype(kind)
-            if np.array_equal(narrow, array):
-                return narrow
-    return array
-
-
-def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
-    if sparse.issparse(matrix):
-        yield f"{key}_data", _narrow(matrix.data)
-        yield f"{key}_indices", _narrow(matrix.indices)
-        yield f"{key}_indptr", matrix.indptr
-    elif is_texts(matrix):
-        yield f"{key}_text", (packed := pack(matrix))[0]
-        yield f"{key}_ends", packed[1]
-    else:
-        yield key, _narrow(matrix)
-
-
-def save(key: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Path | None = None) -> None:
-    """Store a parsed data set under a key; `facts` must be JSON data. A failure to write is not an error."""
+def save(key: str, content: Content, folder: Path | None = None) -> None:
+    """Store a parsed data set under a key. A failure to write is not an error."""
     path = path_of(key, folder)
-    header = {"key": key, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
-    header["text"] = is_texts(X)
-    arrays = dict(_arrays("X", X)) | dict(_arrays("Y", Y))
+    header = {"key": key, "facts": vars(content.facts)}
+    arrays = dict(_arrays("X", content.X)) | dict(_arrays("Y", content.Y))
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     temporary = make_temporary_path(path)
     try:
@@ -79,8 +49,8 @@ def save(key: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Path | N
             temporary.unlink(missing_ok=True)
 
 
-def load(key: str, folder: Path | None = None) -> Stored | None:
-    """The X, Y and facts stored under a key; None if there is no such file or it is damaged."""
+def load(key: str, folder: Path | None = None) -> Content | None:
+    """What is stored under a key; None if there is no such file or it is damaged."""
     path = path_of(key, folder)
     try:
         with warnings.catch_warnings():
@@ -90,39 +60,9 @@ def load(key: str, folder: Path | None = None) -> Stored | None:
                 header = json.loads(stored["header"].tobytes())
                 if header["key"] != key:
                     return None
-                (n, d), (n_of_Y, n_labels) = header["shapes"]
-                facts = _checked_facts(header["facts"])
-                if header["text"]:
-                    X: Matrix = unpack(_array(stored, "X_text", "u"), _array(stored, "X_ends", "i"))
-                    if X.shape != (n, d):
-                        raise ValueError("shape")
-                else:
-                    X = _matrix(stored, "X", (n, d), header["sparse"], np.float64)
-                Y = _matrix(
-                    stored, "Y", (n_of_Y, n_labels), header["sparse"], np.int8 if header["sparse"] else np.uint8
-                )
-                if (n_of_Y, d, n_labels) != (n, len(facts["feature_names"]), len(facts["label_names"])):
-                    raise ValueError("sizes")
-                labels = Y.data if sparse.issparse(Y) else Y
-                if labels.size and labels.max() > 1:
-                    raise ValueError("labels")
-                return X, Y, facts
+                return _read(stored, _checked_facts(header["facts"]))
     except Exception:  # NumPy, zipfile, ast and tokenize raise many types of exceptions for a damaged file
         return None
-
-
-def _checked_facts(facts: Any) -> dict[str, Any]:
-    """The facts; an exception is raised unless they have the names and types of a data set's facts."""
-    texts = all(isinstance(each, str) for key in _NAMES for each in facts[key])
-    texts &= isinstance(facts["checksum"], str)
-    whole = all(type(facts[key]) is int for key in _NUMBERS) and type(facts["n_train"]) in (int, type(None))
-    gaps = facts["missing"].items()
-    counted = all(isinstance(name, str) and type(count) is int and count > 0 for name, count in gaps)
-    worded = all(isinstance(text, str) for name, words in facts["nominal"].items() for text in (name, *words))
-    if not (texts and whole and counted and worded and set(facts) == set(FACTS)):
-        raise ValueError("facts")
-    checked: dict[str, Any] = facts
-    return checked
 
 
 def _refuse_growth(archive: zipfile.ZipFile) -> None:
@@ -132,15 +72,59 @@ def _refuse_growth(archive: zipfile.ZipFile) -> None:
             raise ValueError("compressed")
 
 
-def _matrix(stored: Any, key: str, shape: tuple[int, int], is_sparse: bool, kind: type) -> Matrix:
-    if not is_sparse:
-        dense: np.ndarray = _array(stored, key, "fiu").astype(kind, copy=False)
-        if dense.shape != shape:
-            raise ValueError("shape")
-        return dense
-    indices, indptr = (_array(stored, f"{key}_{part}", "iu").astype(np.int32) for part in ("indices", "indptr"))
+def _checked_facts(said: dict[str, Any]) -> Facts:
+    """The facts; an exception is raised unless they have the names and types of a data set's facts."""
+    if set(said) != {each.name for each in fields(Facts)}:
+        raise ValueError("facts")
+    nominal = {name: tuple(words) for name, words in said.pop("nominal").items()}
+    lists = {key: tuple(value) for key, value in said.items() if isinstance(value, list)}
+    facts = Facts(**{**said, **lists, "nominal": nominal})
+    texts = [facts.checksum, *facts.feature_names, *facts.label_names, *facts.xml_label_names, *facts.notices]
+    texts += [*facts.missing, *nominal, *(word for words in nominal.values() for word in words)]
+    numbers = [facts.declared_features, facts.declared_nominal, facts.declared_numeric, *facts.missing.values()]
+    if facts.n_train is not None:
+        numbers.append(facts.n_train)
+    if any(type(each) is not str for each in texts) or any(type(each) is not int for each in numbers):
+        raise ValueError("facts")
+    return facts
+
+
+def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
+    if sparse.issparse(matrix):
+        yield f"{key}_data", matrix.data
+        yield f"{key}_indices", matrix.indices
+        yield f"{key}_indptr", matrix.indptr
+    elif is_texts(matrix):
+        content, ends = pack(matrix)
+        yield f"{key}_text", content
+        yield f"{key}_ends", ends
+    else:
+        yield key, matrix
+
+
+def _read(stored: Any, facts: Facts) -> Content:
+    """X and Y; ValueError if they are not what `save` writes."""
+    d, n_labels = len(facts.feature_names), len(facts.label_names)
+    if "X_text" in stored:
+        X: Matrix = unpack(_array(stored, "X_text", "u"), _array(stored, "X_ends", "i"))
+    else:
+        X = _matrix(stored, "X", d, np.float64)
+    Y = _matrix(stored, "Y", n_labels, np.int8 if "Y_data" in stored else np.uint8)
+    if X.shape != (Y.shape[0], d) or Y.shape[1] != n_labels:
+        raise ValueError("shapes")
+    labels = Y.data if sparse.issparse(Y) else Y
+    if labels.size and labels.max() > 1:
+        raise ValueError("labels")
+    return Content(X, Y, facts)
+
+
+def _matrix(stored: Any, key: str, n_columns: int, kind: type) -> Matrix:
+    if f"{key}_data" not in stored:
+        return _array(stored, key, "fiu").astype(kind, copy=False)
+    indices = _array(stored, f"{key}_indices", "iu").astype(np.int32, copy=False)
+    indptr = _array(stored, f"{key}_indptr", "iu").astype(np.int32, copy=False)
     data: np.ndarray = _array(stored, f"{key}_data", "fiu").astype(kind, copy=False)
-    matrix = sparse.csr_array((data, indices, indptr), shape=shape)
+    matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
     check_indices(matrix)
     matrix.has_sorted_indices = True
     return matrix

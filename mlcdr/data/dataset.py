@@ -8,30 +8,28 @@ import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
 
 from mlcdr.data import cache, held, sources
 from mlcdr.data.arff import ArffTable, read_arff
-from mlcdr.data.encoding import Missing, encode
+from mlcdr.data.arff_header import meka_label_count
+from mlcdr.data.catalog_matlab import find_matlab_entry, read_matlab_entry
+from mlcdr.data.content import Content, Facts
+from mlcdr.data.encoding import Missing, Selected, encode
 from mlcdr.data.files import DataFiles, Part, is_path, locate, names_beside, sha256, suffix
 from mlcdr.data.forms import FORMS, MAPPINGS, MEMORY, OPENML, check_form_options, option_problems
-from mlcdr.data.labels import meka_label_count, read_label_xml
-from mlcdr.data.published import find_published, read_published
+from mlcdr.data.label_xml import read_label_xml
+from mlcdr.data.lines import Line, fail, fail_unreadable, quote
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Table, find_columns, state_facts
-from mlcdr.data.text import Line, fail, fail_unreadable, quote
+from mlcdr.data.table import Matrix, Origin, find_columns, stack_tables
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, report_memory
-
-if TYPE_CHECKING:
-    from mlcdr.data.arrays import Arrays
-    from mlcdr.data.frames import Framed
 
 
 @functools.cache
@@ -157,7 +155,6 @@ class Dataset:
         """
         from mlcdr.data.arrays import Arrays
 
-        place = Path(name)
         # with `memory` given, any option that states another source is a problem
         for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
             raise DataError(f"{name}: {key}: {problem}")
@@ -172,11 +169,13 @@ class Dataset:
         if hasattr(X, "columns"):
             from mlcdr.data.frames import as_table, joined
 
-            frame, labels = (X, options.get("labels")) if Y is None else joined(X, Y, label_names)
-            framed = as_table(frame, place, options | ({} if labels is None else {"labels": labels}))
-            return _dataset(name, *_of_tables([framed.table], framed.columns, missing, framed))
-        Y, label_names = (Y.to_numpy(), list(Y.columns)) if hasattr(Y, "columns") else (Y, label_names)
-        return _dataset(name, *_of_arrays(Arrays(place, X, Y, feature_names, label_names).checked(missing)))
+            if Y is not None:
+                X, options["labels"] = joined(X, Y, label_names)
+            selected = as_table(X, (Origin(Path(name), len(X)),), options)
+            return _dataset(name, encode(selected, missing))
+        if hasattr(Y, "columns"):
+            Y, label_names = Y.to_numpy(), list(Y.columns)
+        return _dataset(name, Arrays.of(Path(name), X, Y, feature_names, label_names).encode(missing))
 
     def rows(self, index: Any) -> Dataset:
         """The data set of the rows `index`, without a predefined split."""
@@ -242,19 +241,21 @@ def load_dataset(
         raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
     if text.startswith(OPENML):
         number = text.removeprefix(OPENML)
-        options |= {"openml": int(number) if number.isdecimal() else number}
+        options["openml"] = int(number) if number.isdecimal() else number
     options = {key: value for key, value in options.items() if value is not None}
-    options |= {key: dict(options[key]) for key in MAPPINGS if isinstance(options.get(key), tuple)}
+    for key in MAPPINGS:
+        if isinstance(options.get(key), tuple):  # of pairs, so that a source can be hashed
+            options[key] = dict(options[key])
     for key, problem in option_problems({"missing": missing, **options}):
         raise DataError(f"{text}: {key}: {problem}")
-    if "memory" in options:
-        return _recall(text, part, options["memory"])
-    form = next((key for key in ("openml", "function", "synthetic") if key in options), None)
-    if form is not None:
-        check_form_options(text, form, options)
-        if part != "full":
-            raise DataError(f"{text}: {FORMS[form].title} data have no predefined split")
-        return _MADE[form](text, missing, options)
+    if MEMORY in options:
+        return _recall(text, part, options[MEMORY])
+    for form, make in _MADE.items():
+        if form in options:
+            check_form_options(text, form, options)
+            if part != "full":
+                raise DataError(f"{text}: {FORMS[form].title} data have no predefined split")
+            return make(text, missing, options)
     if "path" in options:
         return replace(load_dataset(Path(options.pop("path")), missing=missing, part=part, **options), name=text)
     if isinstance(name_or_path, Path) and not is_path(text):
@@ -264,12 +265,25 @@ def load_dataset(
     if files.xml is not None and "labels" in options:
         raise DataError(f"{files.xml}: names the labels; the option labels is only for files without XML")
     key = _key_of_copy(files, missing, part, options)
-    stored = cache.load(key)
-    if stored is None:
-        X, Y, facts = read_files(files, missing, part, options)
-        stored = X, Y, facts | {"checksum": checksum_of(X, Y)}
-        cache.save(key, *stored)
-    return _dataset(files.name, *stored)
+    content = cache.load(key)
+    if content is not None:
+        return _dataset(files.name, content)
+    dataset = _dataset(files.name, read_files(files, missing, part, options))
+    cache.save(key, content_of(dataset))
+    return dataset
+
+
+def content_of(dataset: Dataset) -> Content:
+    """X, Y and the facts of a data set, without its name."""
+    facts = {each.name: getattr(dataset, each.name) for each in fields(Facts)}
+    return Content(dataset.X, dataset.Y, Facts(**facts))
+
+
+def _dataset(name: str, content: Content) -> Dataset:
+    X, Y, facts = content
+    if not facts.checksum:
+        facts = replace(facts, checksum=checksum_of(X, Y))
+    return Dataset(name=name, X=X, Y=Y, **vars(facts))
 
 
 def _name_columns(values: Any, stem: str) -> Any:
@@ -280,20 +294,17 @@ def _name_columns(values: Any, stem: str) -> Any:
     return values.set_axis([f"{stem}{j + 1}" for j in columns], axis=1)
 
 
-def _dataset(name: str, X: Matrix, Y: Matrix, facts: Mapping[str, Any]) -> Dataset:
-    facts = {"checksum": facts.get("checksum") or checksum_of(X, Y), **facts}
-    facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
-    facts["nominal"] = {name: tuple(words) for name, words in facts["nominal"].items()}
-    return Dataset(name=name, X=X, Y=Y, **facts)
+# -------------------------------------------------------------------- data that are in no file
 
 
 def _recall(name: str, part: Part, checksum: str) -> Dataset:
     """The data set in memory that has this checksum."""
-    found = held.find(name, checksum)
-    dataset = replace(found, name=name) if isinstance(found, Dataset) else _dataset(name, *found)
-    if part == "predefined" and dataset.n_train is None:
+    dataset = _dataset(name, held.recall(name, checksum))
+    if part == "full":
+        return replace(dataset, n_train=None)
+    if dataset.n_train is None:
         raise DataError(f"{name}: has no predefined split; give a Dataset that has n_train, or other `splits:`")
-    return dataset if part == "predefined" else replace(dataset, n_train=None)
+    return dataset
 
 
 def _generate(name: str, missing: Missing, options: Mapping[str, Any]) -> Dataset:
@@ -324,7 +335,10 @@ def _fetch_openml(name: str, missing: Missing, options: Mapping[str, Any]) -> Da
     return Dataset.of(frame, name=name, missing=missing, **{"labels": targets, **own})
 
 
-_MADE = {"synthetic": _generate, "function": _call, "openml": _fetch_openml}
+_MADE = {"openml": _fetch_openml, "function": _call, "synthetic": _generate}
+
+
+# -------------------------------------------------------------------- data in files
 
 
 def _key_of_copy(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> str:
@@ -334,7 +348,10 @@ def _key_of_copy(files: DataFiles, missing: Missing, part: Part, options: Mappin
     known = sources.find(files.name)
     if known is not None and known.matlab is not None:
         whole.update(f"{known.matlab}\n".encode())
-    for path in (*files.paths, *names_beside(files), *([files.xml] if files.xml else [])):
+    paths = [*files.paths, *names_beside(files)]
+    if files.xml is not None:
+        paths.append(files.xml)
+    for path in paths:
         try:
             whole.update(f"{suffix(path.name)} {sha256(path)}\n".encode())
         except OSError as error:
@@ -342,75 +359,45 @@ def _key_of_copy(files: DataFiles, missing: Missing, part: Part, options: Mappin
     return whole.hexdigest()
 
 
-Parsed: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
+def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Content:
+    """Read a data set's files, without the cache; options and errors as in `load_dataset`."""
+    known = find_matlab_entry(files.name, files.paths[0])
+    if known is not None:
+        content = read_matlab_entry(files.paths[0], known, files.xml)
+        n_train = content.facts.n_train
+    else:
+        content, n_train = _read_form(files, missing, options)
+    if files.test_first is not None:
+        content, n_train = _move_train_first(files, content)
+    elif part == "full":
+        n_train = None
+    return content._replace(facts=replace(content.facts, n_train=n_train))
 
 
-def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Parsed:
-    """Read X, Y and the facts from a data set's files, without the cache; options and errors as in `load_dataset`."""
-    published = find_published(files.name, files.paths[0])
-    if published is not None:
-        X, Y, facts = read_published(files.paths[0], published, files.xml)
-        return X, Y, facts | ({} if part == "predefined" else {"n_train": None})
+def _read_form(files: DataFiles, missing: Missing, options: Mapping[str, Any]) -> tuple[Content, int]:
+    """The content of the files, and the number of rows of the first."""
     if files.form in ("npz", "mat", "svmlight"):
         from mlcdr.data.arrays import read_arrays
 
-        found, n_first = read_arrays(files.form, files.paths, options, missing)
-        X, Y, facts = _of_arrays(found)
-    elif files.form == "arff":
-        tables = [read_arff(path) for path in files.paths]
-        columns, xml_names = _find_labels(files, tables[0], options.get("labels"))
-        X, Y, facts = _of_tables(tables, columns, missing)
-        facts["xml_label_names"] = xml_names
-        n_first = tables[0].values.shape[0]
-    else:
-        from mlcdr.data.frames import read_tables
+        arrays = read_arrays(files.form, files.paths, options)
+        return arrays.encode(missing), arrays.origins[0].n_rows
+    if files.form == "arff":
+        return _read_arff_files(files, missing, options)
+    from mlcdr.data.frames import read_tables
 
-        if files.xml is not None:
-            options = {**options, "labels": [name for name, _ in read_label_xml(files.xml)]}
-        framed, n_first = read_tables(files.form, files.paths, options)
-        X, Y, facts = _of_tables([framed.table], framed.columns, missing, framed)
-    facts["n_train"] = n_first if part == "predefined" else None
-    if files.test_first is not None:
-        facts["n_train"], X, Y = _move_train_first(files, X, Y)
-    return X, Y, facts
+    if files.xml is not None:
+        options = {**options, "labels": [name for name, _ in read_label_xml(files.xml)]}
+    selected = read_tables(files.form, files.paths, options)
+    return encode(selected, missing), selected.table.origins[0].n_rows
 
 
-def _of_arrays(found: Arrays) -> Parsed:
-    """X, Y and the facts of two checked matrices."""
-    facts = state_facts(found.feature_names, found.label_names, found.X.shape[1], missing=found.missing)
-    return found.X, found.Y, facts
-
-
-def _of_tables(
-    tables: Sequence[Table], columns: Sequence[int], missing: Missing, framed: Framed | None = None
-) -> Parsed:
-    """X, Y and the facts of a table, or of the train and the test table, with labels in `columns` or in tags."""
-    attributes = tables[0].attributes
-    tags, texts = (framed.tags, framed.texts) if framed is not None else (None, None)
-    encoded = encode(tables, columns, missing, texts)
-    names, Y = tags or (tuple(attributes[column].name for column in columns), encoded.Y)
-    if sparse.issparse(encoded.X) and not sparse.issparse(Y):  # from tags
-        Y = sparse.csr_array(Y, dtype=np.int8)
-    n_features = len(attributes) - len(columns) + (texts is not None)
-    n_nominal = sum(attributes[at].codes is not None for at in set(range(len(attributes))) - set(columns))
-    facts = state_facts(encoded.feature_names, names, n_features, n_nominal)
-    facts |= {"notices": encoded.notices, "missing": encoded.missing, "nominal": encoded.nominal}
-    if texts is not None:
-        facts["declared_numeric"] = 0
-    return encoded.X, Y, facts
-
-
-def _move_train_first(files: DataFiles, X: Matrix, Y: Matrix) -> tuple[int, Matrix, Matrix]:
-    """Move the training rows to the front, of a full file that begins with the test rows; their number, X and Y."""
-    test = files.test_first
-    assert test is not None
-    known = sources.entry(files.name).statistics
-    if (X.shape[0], Y.shape[1]) != (known["n_instances"], known["n_labels"]):
-        stem = files.paths[0].parent / files.name
-        needs = f"the predefined split needs {stem}-train.arff and -test.arff"
-        fail(files.paths[0], f"not the known data set; {needs}")
-    order = np.concatenate((np.arange(test, X.shape[0]), np.arange(test)))
-    return X.shape[0] - test, X[order], Y[order]
+def _read_arff_files(files: DataFiles, missing: Missing, options: Mapping[str, Any]) -> tuple[Content, int]:
+    """As `_read_form`, of ARFF."""
+    first, *others = [read_arff(path) for path in files.paths]
+    columns, xml_names = _find_labels(files, first, options.get("labels"))
+    table = stack_tables(first, others[0]) if others else first
+    content = encode(Selected(table, columns), missing)
+    return content._replace(facts=replace(content.facts, xml_label_names=xml_names)), first.origins[0].n_rows
 
 
 def _find_labels(
@@ -424,8 +411,7 @@ def _find_labels(
         in_xml = read_label_xml(files.xml)
         for name, number in in_xml:
             if name not in where:
-                message = f"label {quote(name)} is not an attribute of {table.path.name}"
-                Line(files.xml, number).fail(message)
+                Line(files.xml, number).fail(f"label {quote(name)} is not an attribute of {table.path.name}")
         return sorted(where[name] for name, _ in in_xml), tuple(name for name, _ in in_xml)
     said = meka_label_count(table.relation) if labels is None else labels
     if said is None:
@@ -434,3 +420,17 @@ def _find_labels(
         fail(table.path, f"which attributes are labels? {needs}")
     columns = find_columns(Line(table.path, 0), names, said)
     return columns, tuple(names[column] for column in columns)
+
+
+def _move_train_first(files: DataFiles, content: Content) -> tuple[Content, int]:
+    """Move the training rows to the front, of a full file that begins with the test rows; also return their number."""
+    X, Y, facts = content
+    test = files.test_first
+    assert test is not None
+    known = sources.entry(files.name).statistics
+    if (X.shape[0], Y.shape[1]) != (known["n_instances"], known["n_labels"]):
+        stem = files.paths[0].parent / files.name
+        needs = f"the predefined split needs {stem}-train.arff and -test.arff"
+        fail(files.paths[0], f"not the known data set; {needs}")
+    order = np.concatenate((np.arange(test, X.shape[0]), np.arange(test)))
+    return Content(X[order], Y[order], facts), X.shape[0] - test

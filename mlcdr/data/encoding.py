@@ -1,56 +1,40 @@
-"""Encoding of a table as X and Y: yes/no values, one-hot columns, missing values, labels."""
+"""The one encoder: what was read in any form becomes X and Y.
+
+It knows yes/no values, one-hot columns, missing values and labels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.table import Matrix, Table, check_there, stack_rows
-from mlcdr.data.text import Line, fail, list_values, quote
-from mlcdr.data.texts import Texts
+from mlcdr.data.content import Content, Facts
+from mlcdr.data.lines import Line, fail, list_values, quote
+from mlcdr.data.table import Matrix, Origin, Table, check_there, fail_in_row
+from mlcdr.data.texts import Texts, is_texts
 from mlcdr.errors import DataError
 
 Missing = Literal["error", "keep", "mean", "zero"]
+
+Tags: TypeAlias = tuple[tuple[str, ...], np.ndarray]
+"""Names of labels and label sets (n×K), from a column of tags."""
 
 
 class MissingValueError(DataError):
     """A value is missing, and `missing` is "error"."""
 
 
-@contextmanager
-def _of_missing_values() -> Iterator[None]:
-    """Turn a DataError into a MissingValueError."""
-    try:
-        yield
-    except DataError as error:
-        raise MissingValueError(str(error)) from None
-
-
 # The pairs of nominal values with a known meaning, as (no, yes); case is ignored.
-BINARY = {
-    frozenset(pair): pair
-    for pair in [("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")]
-}
+_PAIRS = [("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")]
+BINARY = {frozenset(pair): pair for pair in _PAIRS}
 
 # In fewer rows, the values of an ordinary nominal may all differ by chance; in this many, it is an identifier.
 MANY_ROWS = 50
-
-
-def check_indices(matrix: Matrix) -> None:
-    """Raise ValueError for a CSR or CSC matrix from a file if its indices are out of bounds.
-
-    `check_format` does not check the index pointers if the last is 0; wrong ones would then crash the process.
-    """
-    if (np.diff(matrix.indptr) < 0).any():
-        raise ValueError("its index pointers decrease")
-    matrix.check_format(full_check=True)
 
 
 def positive_code(values: tuple[str, ...] | None) -> int | None:
@@ -58,6 +42,9 @@ def positive_code(values: tuple[str, ...] | None) -> int | None:
     folded = [value.casefold() for value in values or ()]
     pair = BINARY.get(frozenset(folded))
     return folded.index(pair[1]) if pair and len(folded) == 2 else None
+
+
+# -------------------------------------------------------------------- from a table
 
 
 class _Column(NamedTuple):
@@ -68,174 +55,116 @@ class _Column(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """The result of `encode`. `missing`: number of missing values of each feature that has any.
+class Selected(NamedTuple):
+    """A table, and which of it are labels and texts.
 
-    `nominal`: the values of each nominal feature, in the order of their codes; without features of exactly "0", "1".
+    Attributes
+    ----------
+    table : Table
+        Without the columns of tags and of text.
+    labels : list of int
+        The positions of the labels among the attributes, ascending.
+    tags : Tags or None
+        Labels from a column of tags, in place of `labels`.
+    text : (name, n×1 strings) or None
+        The column of text, if the features are texts; the table then has only labels.
     """
 
-    X: Matrix
-    Y: Matrix
-    feature_names: tuple[str, ...]
-    notices: tuple[str, ...]
-    missing: dict[str, int]
-    nominal: dict[str, tuple[str, ...]]
+    table: Table
+    labels: list[int]
+    tags: Tags | None = None
+    text: tuple[str, Texts] | None = None
 
 
-def encode(
-    tables: Sequence[Table], labels: Sequence[int], missing: Missing, texts: tuple[str, Texts] | None = None
-) -> Encoded:
-    """Encode one table, or the train and the test table of one data set, as X and Y (n×0 without `labels`).
+def encode(selected: Selected, missing: Missing) -> Content:
+    """Encode a table, or the stacked train and test table of one data set, as X and Y.
 
     Parameters
     ----------
-    tables : sequence of Table
-        Tables with the same attributes; their rows follow each other.
-    labels : sequence of int
-        The positions of the labels among the attributes, ascending.
+    selected : Selected
     missing : {"error", "keep", "mean", "zero"}
-        Treatment of a missing feature value. "mean": the mean of the encoded column over all rows that have a value
-        (for a nominal: the share of each value); "keep": NaN, in all columns of a nominal; "zero": 0.
-    texts : (name, n×1 strings), optional
-        The name and cells of the text column, if the features are texts; the table then has only labels.
+        As in `complete`.
 
     Returns
     -------
-    Encoded
-        X is n×d float64, CSR if the tables are sparse. A yes/no nominal becomes one 0/1 column, any other one column
-        per value ("location=3"), an identifier none. Y is n×K of {0, 1}: uint8, or int8 CSR if the tables are sparse.
+    Content
+        X is n×d float64, CSR if the table is sparse. A yes/no nominal becomes one 0/1 column, any other one column
+        per value ("location=3"), an identifier none. Y is n×K of {0, 1}: uint8, or int8 CSR if the table is sparse.
 
     Raises
     ------
     DataError
-        For a missing value that may not be filled, a label that is not binary, tables with different attributes, or
-        if no feature is left.
+        For a missing value that may not be filled, a label that is not binary, or if no feature is left.
     """
-    attributes = tables[0].attributes
-    values = _stack(tables)
-    features: list[_Column] = []
-    notices: list[str] = []
-    for source in sorted(set(range(len(attributes))) - set(labels)):
-        attribute = attributes[source]
-        n_values = _count_identifier_values(values, source, attribute)
-        if n_values:
-            counted = f"({n_values} values in {n_values} rows)"
-            notices.append(f"feature {quote(attribute.name)} dropped: an identifier {counted}")
-        else:
-            features += _list_columns(source, attribute)
-    for source in labels:
-        attribute = attributes[source]
-        if attribute.values is not None and positive_code(attribute.values) is None:
-            wanted = "a label must be {0,1}, {NO,YES} or {false,true}"
-            message = f"label {quote(attribute.name)} has the values {list_values(attribute.values)}; {wanted}"
-            Line(tables[0].path, attribute.line).fail(message)
-    if not features and texts is None:
-        fail(tables[0].path, "no feature is left besides the labels")
+    table, labels, tags, text = selected
+    of_features = [source for source in range(len(table.attributes)) if source not in set(labels)]
+    used, notices = _leave_out_identifiers(table, of_features)
+    columns = [column for source in used for column in _list_columns(source, table.attributes[source])]
+    _check_binary(table, labels)
+    if not columns and text is None:
+        fail(table.path, "no feature is left besides the labels")
+
     # Y before X, and converted to a small type at once: this halves the peak of memory.
-    Y = _take(values, [column for source in labels for column in _list_columns(source, attributes[source])])
-    _check_labels(Y, tables, labels)
-    Y = Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
-    if texts is not None:
-        return Encoded(texts[1], Y, texts[:1], (), _check_texts(*texts, tables, missing), {})
-    X = _take(values, features)
-    gaps = _fill(X, features, tables, missing)
-    used = (attributes[source] for source in dict.fromkeys(column.source for column in features))
-    nominal = {each.name: each.values for each in used if each.values not in (None, ("0", "1"))}
-    return Encoded(X, Y, tuple(column.name for column in features), tuple(notices), gaps, nominal)
+    label_names, Y = tags or _take_labels(table, labels)
+    if table.is_sparse and not sparse.issparse(Y):  # from tags
+        Y = sparse.csr_array(Y, dtype=np.int8)
+    names = tuple(column.name for column in columns)
+    sources = [table.attributes[column.source].name for column in columns]
+    nominal = [table.attributes[source] for source in used if table.attributes[source].values is not None]
+    n_nominal = sum(table.attributes[source].codes is not None for source in of_features)
+    facts = Facts(
+        feature_names=names,
+        label_names=label_names,
+        xml_label_names=label_names,
+        declared_features=len(of_features),
+        declared_nominal=n_nominal,
+        declared_numeric=len(of_features) - n_nominal,
+        notices=tuple(notices),
+        nominal={each.name: each.values for each in nominal if each.values and each.values != ("0", "1")},
+    )
+    if text is not None:
+        name, X = text
+        facts = replace(facts, feature_names=(name,), declared_features=1, nominal={})
+        return complete(X, Y, facts, [name], table.origins, missing)
+    return complete(_take(table.values, columns), Y, facts, sources, table.origins, missing)
 
 
-def find_attributes(
-    feature_names: Sequence[str], nominal: Mapping[str, Sequence[str]]
-) -> dict[str, tuple[str, str | None]]:
-    """Column of X → its attribute, and the value of the attribute that it indicates by 1 (None: a number)."""
-    found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in feature_names}
-    for name, known in nominal.items():
-        for column in _list_columns(0, Attribute(name, {word: k for k, word in enumerate(known)}, False, 0)):
-            found[column.name] = name, known[1 if column.code is None else int(column.code)]
-    return found
-
-
-def encode_rows(
-    table: Table,
-    wanted: Mapping[str, tuple[str, str | None]],
-    nominal: Mapping[str, Sequence[str]],
-    missing: Missing,
-) -> Matrix:
-    """Encode new rows as X (n×d) with the columns `wanted` (of `find_attributes`) and the nominal values `nominal`.
-
-    The attributes may be in any order; further ones are ignored.
-
-    Raises
-    ------
-    DataError
-        For an absent attribute, a nominal value that is not in `nominal`, words in place of numbers, or a missing value
-        that may not be filled.
-    """
-    sources = {attribute.name: source for source, attribute in enumerate(table.attributes)}
-    check_there(table.path, sources, [name for name, _ in wanted.values()])
-    columns = []
-    for feature, (name, word) in wanted.items():
-        attribute = table.attributes[sources[name]]
-        if word is not None:
-            code = _code_of(word) if attribute.codes is None else attribute.codes.get(word, -1)
-            columns.append(_Column(sources[name], code, feature))
-        elif not attribute.values:  # numbers, or no value at all
-            columns.append(_Column(sources[name], None, feature))
-        elif positive_code(attribute.values) is not None:
-            columns.append(_list_columns(sources[name], attribute)[0])
+def _leave_out_identifiers(table: Table, sources: Sequence[int]) -> tuple[list[int], list[str]]:
+    """The `sources` that are no identifiers, and a notice for each of the others."""
+    used, notices = [], []
+    for source in sources:
+        if _is_identifier(table, source):
+            n, name = table.values.shape[0], quote(table.attributes[source].name)
+            notices.append(f"feature {name} dropped: an identifier ({n} values in {n} rows)")
         else:
-            has = f"column {quote(name)} has the values {list_values(attribute.values)}"
-            Line(table.path, attribute.line).fail(f"{has}; the model was trained with numbers there")
-    for name, known in nominal.items():
-        _check_values(table, sources[name], known)
-    X = _take(table.values, columns)
-    _fill(X, columns, [table], missing)
-    return X
+            used.append(source)
+    return used, notices
 
 
-def _code_of(word: str) -> float:
-    """A nominal value as a number, −1 if it is not a number."""
-    try:
-        return float(word)
-    except ValueError:
-        return -1.0
+def _is_identifier(table: Table, source: int) -> bool:
+    """Whether the values of a nominal attribute differ in all rows, and not by chance."""
+    attribute, n = table.attributes[source], table.values.shape[0]
+    declared = len(attribute.codes or ())
+    if declared < max(n, 3) or (declared > n and n < MANY_ROWS) or positive_code(attribute.values) is not None:
+        return False
+    return len(np.unique(table.column(source))) == n
 
 
-def _check_values(table: Table, source: int, known: Sequence[str]) -> None:
-    """Raise DataError for a value of a nominal attribute that a model was not trained with."""
-    attribute = table.attributes[source]
-    if attribute.codes is not None and set(attribute.codes) <= set(known):
-        return
-    codes = [_code_of(word) for word in known] if attribute.codes is None else map(attribute.codes.get, known)
-    column = _column(table.values, source)
-    wrong = np.flatnonzero(~np.isin(column, [code for code in codes if code is not None]) & ~np.isnan(column))
-    if len(wrong):
-        code = column[wrong[0]]
-        word = f"{code:g}" if attribute.values is None else attribute.values[int(code)]
-        has = f"column {quote(attribute.name)} has the value {quote(word)}"
-        _fail_at([table], wrong[0], f"{has}; the model was trained with {list_values(known)}")
+def _check_binary(table: Table, labels: Sequence[int]) -> None:
+    """Raise DataError for a label that is declared with other values than a yes/no pair."""
+    for source in labels:
+        attribute = table.attributes[source]
+        if attribute.values is not None and positive_code(attribute.values) is None:
+            found = f"label {quote(attribute.name)} has the values {list_values(attribute.values)}"
+            line = Line(table.path, attribute.line)
+            line.fail(f"{found}; a label must be {{0,1}}, {{NO,YES}} or {{false,true}}")
 
 
-def _stack(tables: Sequence[Table]) -> Matrix:
-    """The rows of all tables, which must declare the same attributes."""
-    first = tables[0]
-    for other in tables[1:]:
-        if first.is_sparse != other.is_sparse:
-            fail(other.path, f"is {'sparse' if other.is_sparse else 'dense'}, unlike {first.path.name}")
-        m, found = len(first.attributes), len(other.attributes)
-        if m != found:
-            fail(other.path, f"{found} attributes, but {first.path.name} has {m}")
-        for one, two in zip(first.attributes, other.attributes, strict=True):
-            place = f"{first.path.name}:{one.line}"
-            if one.name != two.name:
-                message = f"attribute {quote(two.name)} where {place} has {quote(one.name)}"
-                Line(other.path, two.line).fail(message)
-            if one.values != two.values:
-                Line(other.path, two.line).fail(f"attribute {quote(two.name)} is declared otherwise than in {place}")
-    if len(tables) == 1:
-        return first.values
-    return stack_rows([table.values for table in tables])
+def _take_labels(table: Table, labels: Sequence[int]) -> tuple[tuple[str, ...], Matrix]:
+    """The names of the labels, and Y."""
+    columns = [column for source in labels for column in _list_columns(source, table.attributes[source])]
+    names = tuple(column.name for column in columns)
+    return names, as_labels(_take(table.values, columns), names, table.origins)
 
 
 def _list_columns(source: int, attribute: Attribute) -> list[_Column]:
@@ -249,44 +178,37 @@ def _list_columns(source: int, attribute: Attribute) -> list[_Column]:
     return [_Column(source, code, f"{name}={value}") for code, value in enumerate(values)]
 
 
-def _column(values: Matrix, column: int) -> np.ndarray:
-    return values[:, [column]].toarray().ravel() if sparse.issparse(values) else values[:, column]
-
-
-def _count_identifier_values(values: Matrix, column: int, attribute: Attribute) -> int:
-    """The number of rows if a nominal attribute is an identifier (its values in all rows differ), else 0."""
-    n, declared = values.shape[0], len(attribute.codes or ())
-    if declared < max(n, 3) or (declared > n and n < MANY_ROWS) or positive_code(attribute.values) is not None:
-        return 0
-    return n if len(np.unique(_column(values, column))) == n else 0
-
-
 def _take(values: Matrix, columns: Sequence[_Column]) -> Matrix:
     """The matrix of some columns; NaN stays NaN."""
     sources = [column.source for column in columns]
     coded = [j for j, column in enumerate(columns) if column.code is not None]
-    if not sparse.issparse(values):
-        first = sources[0] if sources else 0
-        if sources == list(range(first, first + len(sources))):  # adjacent columns are copied faster
-            X = values[:, first : first + len(sources)].copy(order="C")
-        else:
-            X = np.take(values, sources, axis=1)
-        for j in coded:
-            X[:, j] = _indicator(X[:, j], columns[j].code)
-        return X
+    if sparse.issparse(values):
+        return _take_sparse(values, columns, sources, coded)
+    first = sources[0] if sources else 0
+    if sources == list(range(first, first + len(sources))):  # adjacent columns are copied faster
+        X = values[:, first : first + len(sources)].copy(order="C")
+    else:
+        X = np.take(values, sources, axis=1)
+    for j in coded:
+        X[:, j] = _indicator(X[:, j], columns[j].code)
+    return X
+
+
+def _take_sparse(values: Matrix, columns: Sequence[_Column], sources: Sequence[int], coded: Sequence[int]) -> Matrix:
+    """As `_take`; `coded` columns are rare: of a yes/no nominal whose first (omitted) value is "yes", or any other."""
     X = values[:, sources]
     if coded:
-        # Rare in sparse files: a yes/no nominal whose first (omitted) value is "yes", or any other nominal.
         X.data[np.isin(X.indices, coded)] = 0
         by_column = values.tocsc()
-        places: list[np.ndarray] = []
-        data: list[np.ndarray] = []
+        rows, places, data = [], [], []
         for j in coded:
             column = _indicator(by_column[:, [sources[j]]].toarray().ravel(), columns[j].code)
-            rows = np.flatnonzero(column).astype(np.int32)
-            places.append(np.stack((rows, np.full_like(rows, j))))
-            data.append(column[rows])
-        X = X + sparse.csr_array((np.concatenate(data), np.concatenate(places, axis=1)), shape=X.shape)
+            there = np.flatnonzero(column).astype(np.int32)
+            rows.append(there)
+            places.append(np.full_like(there, j))
+            data.append(column[there])
+        at = (np.concatenate(rows), np.concatenate(places))
+        X = X + sparse.csr_array((np.concatenate(data), at), shape=X.shape)
     X.sort_indices()
     return X
 
@@ -295,92 +217,221 @@ def _indicator(column: np.ndarray, code: float | None) -> np.ndarray:
     return np.where(np.isnan(column), np.nan, column == code)
 
 
-def _find(matrix: Matrix, test: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns, row by row, of the entries for which `test` is true; it must be false for 0."""
-    if not sparse.issparse(matrix):
-        found = test(matrix)
-        rows, columns = np.nonzero(found) if found.any() else np.zeros((2, 0), dtype=np.intp)
-        return rows, columns
-    at = np.flatnonzero(test(matrix.data))
-    return np.searchsorted(matrix.indptr, at, side="right") - 1, matrix.indices[at]
+# -------------------------------------------------------------------- checks of cells, and missing values
 
 
-def _fail_at(tables: Sequence[Table], row: int, message: str) -> NoReturn:
-    first = tables[0].values.shape[0]
-    place = tables[0].place(row) if row < first else tables[1].place(row - first)
-    place.fail(f"row {row + 1}: {message}")
+def first_cell(matrix: Matrix, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int] | None:
+    """Row and column of the first entry, row by row, for which `wrong` is true; it must be false for 0."""
+    found = np.flatnonzero(wrong(matrix.data if sparse.issparse(matrix) else matrix))
+    if not len(found):
+        return None
+    if sparse.issparse(matrix):
+        row = np.searchsorted(matrix.indptr, found[0], side="right") - 1
+        return int(row), int(matrix.indices[found[0]])
+    row, column = divmod(int(found[0]), matrix.shape[1])
+    return row, column
 
 
-def _check_labels(Y: Matrix, tables: Sequence[Table], labels: Sequence[int]) -> None:
-    rows, columns = _find(Y, lambda entries: (entries != 0) & (entries != 1))  # NaN is neither
-    if not len(rows):
-        return
-    name, value = quote(tables[0].attributes[labels[columns[0]]].name), Y[rows[0], columns[0]]
-    if np.isnan(value):
-        _fail_at(tables, rows[0], f"label {name} has no value; missing labels cannot be filled")
-    _fail_at(tables, rows[0], f"label {name} has the value {value:g}; a label must be 0 or 1")
+def _is_no_label(entries: np.ndarray) -> np.ndarray:
+    return (entries != 0) & (entries != 1)  # NaN is neither
 
 
-def _check_texts(name: str, texts: Texts, tables: Sequence[Table], missing: Missing) -> dict[str, int]:
-    """The number of empty or blank texts, by the column's name; DataError for any, unless `missing` is "keep"."""
-    empty = [row for row, text in enumerate(texts[:, 0]) if not text.strip()]
-    if empty and missing == "error":
-        with _of_missing_values():
-            _fail_at(tables, empty[0], f"column {quote(name)} has no text; `missing: keep` takes it as an empty one")
-    if empty and missing != "keep":
-        fail(tables[0].path, f"missing: {missing} is for numbers; `missing: keep` takes texts that are empty")
-    return {name: len(empty)} if empty else {}
-
-
-def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[Table], missing: Missing) -> dict[str, int]:
-    """Fill the missing values of X in place, as `fill`; return their number by attribute."""
-
-    def fail_at(row: int, column: int, message: str) -> NoReturn:
-        _fail_at(tables, row, f"feature {quote(tables[0].attributes[features[column].source].name)} {message}")
-
-    gaps = fill(X, missing, tables[0].path, [column.name for column in features], fail_at)
-    attributes = {column.name: tables[0].attributes[column.source].name for column in features}
-    return {attributes[name]: count for name, count in gaps.items()}
-
-
-def fill(
-    X: Matrix, missing: Missing, path: Path, names: Sequence[str], fail_at: Callable[[int, int, str], NoReturn]
-) -> dict[str, int]:
-    """Fill the missing values (NaN) of X, n×d, in place, or keep them; return their number by column (if not 0).
-
-    `fail_at(row, column, message)` raises an error.
+def as_labels(Y: Matrix, names: Sequence[str], origins: Sequence[Origin]) -> Matrix:
+    """Y (n×K) as {0, 1}: uint8, or int8 CSR.
 
     Raises
     ------
     DataError
-        For a missing value that may not be filled, or, with "mean", a column without any value.
+        For any other value, or a missing one.
     """
-    rows, columns = _find(X, np.isnan)
-    if not len(rows):
-        return {}
-    counts = np.bincount(columns, minlength=X.shape[1])
-    found = {names[j]: int(counts[j]) for j in np.flatnonzero(counts).tolist()}
-    if missing == "keep":
-        return found
-    if missing == "error":
-        each = [f"{name} ({count})" for name, count in found.items()]
-        where = ", ".join(each[:5]) + (f" and {len(each) - 5} more features" if len(each) > 5 else "")
-        number = f" ({len(rows)} are missing: {where})" if len(rows) > 1 else ""
-        hint = (
-            "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows "
-            f"(in a config: `{{{path.name}: {{missing: keep}}}}`; of a command on data: `--set missing=keep`)"
-        )
-        with _of_missing_values():
-            fail_at(rows[0], columns[0], f"has no value{number}; {hint}")
+    wrong = first_cell(Y, _is_no_label)
+    if wrong is not None:
+        row, column = wrong
+        value, label = Y[row, column], f"label {quote(names[column])}"
+        if np.isnan(value):
+            fail_in_row(origins, row, f"{label} has no value; missing labels cannot be filled")
+        fail_in_row(origins, row, f"{label} has the value {value:g}; a label must be 0 or 1")
+    return Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
+
+
+def complete(
+    X: Matrix, Y: Matrix, facts: Facts, sources: Sequence[str], origins: Sequence[Origin], missing: Missing
+) -> Content:
+    """Check the cells of X and fill those that are missing, in place; their numbers are added to the facts.
+
+    Parameters
+    ----------
+    X : n×d float64, NaN where a value is missing, or n×1 texts
+    Y : n×K of {0, 1}
+    facts : Facts
+    sources : sequence of str
+        For each column of X the name of the feature from which it was made.
+    origins : sequence of Origin
+    missing : {"error", "keep", "mean", "zero"}
+        Treatment of a missing feature value. "mean": the mean of the encoded column over all rows that have a value
+        (for a nominal: the share of each value); "keep": NaN, in all columns of a nominal; "zero": 0.
+
+    Raises
+    ------
+    DataError
+        For a value that is infinite, or a missing one that may not be filled.
+    """
+    if is_texts(X):
+        return Content(X, Y, replace(facts, missing=_count_empty_texts(X, sources[0], origins, missing)))
+    return Content(X, Y, replace(facts, missing=fill(X, sources, origins, missing)))
+
+
+def fill(X: Matrix, sources: Sequence[str], origins: Sequence[Origin], missing: Missing) -> dict[str, int]:
+    """Check and fill X in place, as `complete`; return the number of missing values by feature.
+
+    Raises
+    ------
+    DataError
+    """
+    infinite = first_cell(X, np.isinf)
+    if infinite is not None:
+        row, column = infinite
+        what = "has a value that is infinite, or too large for a 64-bit number"
+        fail_in_row(origins, row, f"feature {quote(sources[column])} {what}")
     entries = X.data if sparse.issparse(X) else X
     gaps = np.isnan(entries)
+    columns = X.indices[gaps] if sparse.issparse(X) else np.nonzero(gaps)[1]
+    counts = np.bincount(columns, minlength=X.shape[1])
+    found = {sources[j]: int(counts[j]) for j in np.flatnonzero(counts).tolist()}
+    if not found or missing == "keep":
+        return found
+    if missing == "error":
+        _refuse_gaps(X, sources, origins, found)
     entries[gaps] = 0
     if missing == "mean":
         present = X.shape[0] - counts
         if not present.all():
-            name = quote(names[int(np.argmin(present))])
-            fail(path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
+            name = quote(sources[int(np.argmin(present))])
+            fail(origins[0].path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
         entries[gaps] = (X.sum(axis=0) / present)[columns]
     if sparse.issparse(X):
         X.eliminate_zeros()
     return found
+
+
+def _refuse_gaps(X: Matrix, sources: Sequence[str], origins: Sequence[Origin], found: Mapping[str, int]) -> NoReturn:
+    """Raise MissingValueError about the first missing value, with the number of all of them and a remedy."""
+    cell = first_cell(X, np.isnan)
+    assert cell is not None
+    total = sum(found.values())
+    each = [f"{name} ({count})" for name, count in found.items()]
+    more = f" and {len(each) - 5} more features" if len(each) > 5 else ""
+    number = f" ({total} are missing: {', '.join(each[:5])}{more})" if total > 1 else ""
+    hint = (
+        "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows "
+        f"(in a config: `{{{origins[0].path.name}: {{missing: keep}}}}`; of a command on data: `--set missing=keep`)"
+    )
+    _fail_at_gap(origins, cell[0], f"feature {quote(sources[cell[1]])} has no value{number}; {hint}")
+
+
+def _count_empty_texts(texts: Texts, name: str, origins: Sequence[Origin], missing: Missing) -> dict[str, int]:
+    """The number of empty or blank texts, by the column's name; DataError for any, unless `missing` is "keep"."""
+    empty = [row for row, text in enumerate(texts[:, 0]) if not text.strip()]
+    if empty and missing == "error":
+        what = f"column {quote(name)} has no text; `missing: keep` takes it as an empty one"
+        _fail_at_gap(origins, empty[0], what)
+    if empty and missing != "keep":
+        fail(origins[0].path, f"missing: {missing} is for numbers; `missing: keep` takes texts that are empty")
+    return {name: len(empty)} if empty else {}
+
+
+def _fail_at_gap(origins: Sequence[Origin], row: int, message: str) -> NoReturn:
+    """Raise MissingValueError about a row."""
+    try:
+        fail_in_row(origins, row, message)
+    except DataError as error:
+        raise MissingValueError(str(error)) from None
+
+
+# -------------------------------------------------------------------- new rows for a trained model
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of X that a model was trained with.
+
+    Attributes
+    ----------
+    names, nominal
+        `feature_names` and `nominal` of the training data set.
+    """
+
+    names: Sequence[str]
+    nominal: Mapping[str, Sequence[str]]
+
+    @property
+    def indicated(self) -> dict[str, tuple[str, str | None]]:
+        """Column of X → its feature, and the value of the feature that it indicates by 1 (None: a number)."""
+        found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in self.names}
+        for name, known in self.nominal.items():
+            codes = {word: code for code, word in enumerate(known)}
+            for column in _list_columns(0, Attribute(name, codes, False, 0)):
+                found[column.name] = name, known[1 if column.code is None else int(column.code)]
+        return found
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the features before encoding."""
+        return list(dict.fromkeys(name for name, _ in self.indicated.values()))
+
+    def encode(self, table: Table, missing: Missing) -> Matrix:
+        """Encode new rows as X (n×d); the attributes may be in any order, and further ones are ignored.
+
+        Raises
+        ------
+        DataError
+            For an absent attribute, a nominal value that the training data did not have, words in place of numbers, or
+            a missing value that may not be filled.
+        """
+        where = {attribute.name: source for source, attribute in enumerate(table.attributes)}
+        check_there(table.path, where, self.features)
+        columns, sources = [], []
+        for name, word in self.indicated.values():
+            source = where[name]
+            columns.append(_find_column(table, source, word))
+            sources.append(name)
+        for name, known in self.nominal.items():
+            _check_known(table, where[name], known)
+        X = _take(table.values, columns)
+        fill(X, sources, table.origins, missing)
+        return X
+
+
+def _find_column(table: Table, source: int, word: str | None) -> _Column:
+    """The column of a table that is 1 where an attribute has the value `word`; None: the column of its numbers."""
+    attribute = table.attributes[source]
+    if word is not None:
+        code = _as_number(word) if attribute.codes is None else attribute.codes.get(word, -1)
+        return _Column(source, code, attribute.name)
+    if attribute.values and positive_code(attribute.values) is None:
+        has = f"column {quote(attribute.name)} has the values {list_values(attribute.values)}"
+        Line(table.path, attribute.line).fail(f"{has}; the model was trained with numbers there")
+    return _list_columns(source, attribute)[0] if attribute.values else _Column(source, None, attribute.name)
+
+
+def _as_number(word: str) -> float:
+    """A nominal value as a number, −1 if it is not a number."""
+    try:
+        return float(word)
+    except ValueError:
+        return -1.0
+
+
+def _check_known(table: Table, source: int, known: Sequence[str]) -> None:
+    """Raise DataError for a value of a nominal attribute that a model was not trained with."""
+    attribute, column = table.attributes[source], table.column(source)
+    if attribute.codes is None:
+        codes = [_as_number(word) for word in known]
+    else:
+        codes = [attribute.codes[word] for word in known if word in attribute.codes]
+    wrong = np.flatnonzero(~np.isin(column, codes) & ~np.isnan(column))
+    if len(wrong):
+        code = column[wrong[0]]
+        word = f"{code:g}" if attribute.values is None else attribute.values[int(code)]
+        has = f"column {quote(attribute.name)} has the value {quote(word)}"
+        fail_in_row(table.origins, int(wrong[0]), f"{has}; the model was trained with {list_values(known)}")

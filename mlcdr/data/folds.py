@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from mlcdr.data.lines import fail
 from mlcdr.data.matlab import read_matrices
-from mlcdr.data.text import fail
 from mlcdr.whole_files import write_atomically
 
 

@@ -9,27 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mlcdr.data import cache
+from mlcdr.data.content import Content
 from mlcdr.errors import DataError
-
-if TYPE_CHECKING:
-    from mlcdr.data.dataset import Dataset
 
 FOLDER = "MLCDR_HELD_DATASETS"
 """The environment variable with the folder in which a process finds the data sets of its parent process."""
 
-_held: dict[str, Dataset] = {}
+_held: dict[str, Content] = {}
 
 
 @contextlib.contextmanager
-def holding(datasets: Iterable[Dataset]) -> Iterator[None]:
-    """Make data sets available to `find` by their checksums within the `with` block."""
+def holding(contents: Mapping[str, Content]) -> Iterator[None]:
+    """Make data sets, checksum → content, available to `recall` within the `with` block."""
     before = dict(_held)
-    _held.update({dataset.checksum: dataset for dataset in datasets})
+    _held.update(contents)
     try:
         yield
     finally:
@@ -50,31 +47,30 @@ def shared() -> Iterator[None]:
         yield
         return
     with tempfile.TemporaryDirectory(prefix="mlcdr-") as name:
-        for checksum, dataset in _held.items():
-            facts = {key: getattr(dataset, key) for key in cache.FACTS}
-            cache.save(checksum, dataset.X, dataset.Y, facts, Path(name))
+        for checksum, content in _held.items():
+            cache.save(checksum, content, Path(name))
             if not cache.path_of(checksum, Path(name)).exists():
-                raise DataError(f"{dataset.name}: cannot be written to {name}, where worker processes find it")
+                raise DataError(f"{name}: data in memory cannot be written here, where worker processes find them")
         before = os.environ.get(FOLDER)
         os.environ[FOLDER] = name
         try:
             yield
         finally:
             os.environ.pop(FOLDER)
-            os.environ.update({} if before is None else {FOLDER: before})
+            if before is not None:
+                os.environ[FOLDER] = before
 
 
-def find(name: str, checksum: str) -> Dataset | cache.Stored:
-    """The data set of a checksum, or its X, Y and facts as stored by a parent process.
+def recall(name: str, checksum: str) -> Content:
+    """The data set of a checksum, of this process or stored by a parent process.
 
     Raises
     ------
     DataError
         When neither this process nor a parent process has it.
     """
-    found = _held.get(checksum)
-    if found is not None:
-        return found
+    if checksum in _held:
+        return _held[checksum]
     folder = os.environ.get(FOLDER)
     stored = cache.load(checksum, Path(folder)) if folder and checksum.isalnum() else None
     if stored is None:

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.encoding import Matrix, check_indices
-from mlcdr.data.text import fail, fail_unreadable, quote
+from mlcdr.data.lines import fail, fail_unreadable, quote
+from mlcdr.data.table import Matrix, check_indices
 
 # The largest size of a variable: 3 MB of a compressed file can expand to 3 GB of zeros.
 MOST_BYTES = 1 << 30

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from mlcdr.data.text import Line, fail, fail_unreadable
+from mlcdr.data.forms import PACKED
+from mlcdr.data.lines import Line, fail, fail_unreadable
 from mlcdr.errors import DataError
 
 FREE_BYTES, GROWTH = 1 << 28, 250
@@ -45,12 +46,9 @@ def _fail_at_nul(path: Path) -> NoReturn:
     Line(path, number).fail("a NUL byte; it is text in UTF-8 (`encoding: utf-16` reads CSV of that kind)")
 
 
-def check_plain(path: Path) -> None:
-    """Raise DataError for a NUL byte in an uncompressed file, as `open_data` does."""
-    with path.open("rb") as file:
-        while piece := file.read(1 << 18):
-            if b"\0" in piece:
-                _fail_at_nul(path)
+def most_bytes(path: Path) -> int:
+    """To how many bytes a compressed file may expand."""
+    return max(FREE_BYTES, GROWTH * path.stat().st_size)
 
 
 @contextlib.contextmanager
@@ -65,10 +63,10 @@ def open_data(path: Path, plain: bool = True) -> Iterator[io.BufferedReader]:
     try:
         with contextlib.ExitStack() as stack:
             file: Any = stack.enter_context(path.open("rb"))
-            most, suffix = float("inf"), path.suffix.lower()
-            if suffix in (".gz", ".xz", ".zip"):
-                most = max(FREE_BYTES, GROWTH * path.stat().st_size)
-                file = stack.enter_context(_unpacked(path, file, suffix))
+            most = float("inf")
+            if path.suffix.lower() in PACKED:
+                most = most_bytes(path)
+                file = stack.enter_context(_unpacked(path, file))
             yield io.BufferedReader(_Checked(path, file, most, plain), 1 << 18)
     except DataError:
         raise
@@ -78,7 +76,8 @@ def open_data(path: Path, plain: bool = True) -> Iterator[io.BufferedReader]:
         fail_unreadable(path, error)
 
 
-def _unpacked(path: Path, file: BinaryIO, suffix: str) -> BinaryIO:
+def _unpacked(path: Path, file: BinaryIO) -> BinaryIO:
+    suffix = path.suffix.lower()
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
     if suffix == ".xz":

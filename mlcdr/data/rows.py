@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mlcdr.data import encoding
 from mlcdr.data.arff import read_arff
+from mlcdr.data.catalog_matlab import find_matlab_entry
 from mlcdr.data.dataset import load_dataset
-from mlcdr.data.encoding import Missing, encode_rows, find_attributes
+from mlcdr.data.encoding import Missing
 from mlcdr.data.files import is_path, locate
 from mlcdr.data.forms import OPENML, WITHOUT_FILES, check_form_options, option_problems
-from mlcdr.data.published import find_published
-from mlcdr.data.table import Matrix, Table, check_there, stack_rows
+from mlcdr.data.table import Matrix, check_there, stack_rows
 from mlcdr.errors import DataError
 
 
@@ -61,30 +62,29 @@ class Columns:
             check_form_options(files.paths[0], files.form, options)
             if files.form in ("arff", "csv", "parquet", "feather"):
                 return stack_rows([self._encode(files.form, path, missing, options) for path in files.paths])
-            if find_published(files.name, files.paths[0]) is None:
+            if find_matlab_entry(files.name, files.paths[0]) is None:
                 from mlcdr.data.arrays import read_arrays
 
-                return self._in_order(read_arrays(files.form, files.paths, options, missing, labelled=False)[0], text)
-        return self._in_order(load_dataset(text, missing=missing, **options), text)
+                X, _, facts = read_arrays(files.form, files.paths, options, labelled=False).encode(missing)
+                return self._in_order(X, facts.feature_names, text)
+        found = load_dataset(text, missing=missing, **options)
+        return self._in_order(found.X, found.feature_names, text)
 
     def _encode(self, form: str, rows: Any, missing: Missing, options: Mapping[str, Any]) -> Matrix:
         """X of a table: a file or a DataFrame."""
-        wanted = find_attributes(self.names, self.nominal)
-        names = list(dict.fromkeys(name for name, _ in wanted.values()))
+        trained = encoding.Columns(self.names, self.nominal)
         if form == "arff":
-            table: Table = read_arff(rows)
-        else:
-            from mlcdr.data.frames import read_columns
+            return trained.encode(read_arff(rows), missing)
+        from mlcdr.data.frames import read_columns
 
-            framed = read_columns(form, rows, names, list(self.nominal), self.is_text, options)
-            if framed.texts is not None:
-                return framed.texts[1]
-            table = framed.table
-        return encode_rows(table, wanted, self.nominal, missing)
+        selected = read_columns(form, rows, trained.features, list(self.nominal), self.is_text, options)
+        if selected.text is not None:
+            return selected.text[1]
+        return trained.encode(selected.table, missing)
 
-    def _in_order(self, found: Any, place: str) -> Matrix:
-        """X of `found`, with its columns in the order of the training data."""
-        where = {name: j for j, name in enumerate(found.feature_names)}
+    def _in_order(self, X: Matrix, names: Sequence[str], place: str) -> Matrix:
+        """X with its columns in the order of the training data."""
+        where = {name: j for j, name in enumerate(names)}
         check_there(Path(place), where, self.names)
         order = [where[name] for name in self.names]
-        return found.X if order == list(range(found.X.shape[1])) else found.X[:, order]
+        return X if order == list(range(X.shape[1])) else X[:, order]

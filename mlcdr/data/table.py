@@ -1,22 +1,66 @@
-"""A table whose columns are features and labels, independent of the form of its file."""
+"""What readers make of files: a table whose columns are features and labels, and where its rows come from."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.text import Line, fail, list_values, quote
+from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.errors import suggest_name
 
 # A dense or a sparse matrix. Any: NumPy and SciPy share the operations used here, but have no common type.
 Matrix: TypeAlias = Any
+
+MAX_COLUMNS = 10_000_000
+"""The largest number of features, and of labels: methods make dense vectors of that size even from sparse data."""
+
+
+def _no_line(row: int) -> int:
+    return 0
+
+
+class Origin(NamedTuple):
+    """The file from which some rows come, for messages.
+
+    Attributes
+    ----------
+    path : Path
+        The file; for data in memory, their name.
+    n_rows : int
+    head : int
+        The line of the columns' names, 0 if the file has no lines.
+    line_of : callable
+        The number of a row's line in the file, 0 if it has no lines.
+    """
+
+    path: Path
+    n_rows: int
+    head: int = 0
+    line_of: Callable[[int], int] = _no_line
+
+
+def fail_in_row(origins: Sequence[Origin], row: int, message: str) -> NoReturn:
+    """Raise DataError about a row; rows are counted from 0 over all `origins`.
+
+    Raises
+    ------
+    DataError
+    """
+    first = 0
+    for origin in origins[:-1]:
+        if row < first + origin.n_rows:
+            break
+        first += origin.n_rows
+    else:
+        origin = origins[-1]
+    Line(origin.path, origin.line_of(row - first)).fail(f"row {row + 1}: {message}")
 
 
 @dataclass(frozen=True)
@@ -25,27 +69,57 @@ class Table:
 
     Attributes
     ----------
-    path : Path
-        The file read, for messages.
     attributes : tuple of Attribute
         The m columns in order.
     values : ndarray or csr_array of shape (n, m), float64
         Numbers; nominal values as their position in the declaration. NaN is a missing value and nothing else. CSR, with
         int32 sorted indices and no explicit zeros, for a sparse file.
+    origins : tuple of Origin
+        The files that the rows come from, in their order.
     """
 
-    path: Path
     attributes: tuple[Attribute, ...]
     values: Matrix
+    origins: tuple[Origin, ...]
+
+    @property
+    def path(self) -> Path:
+        """The first file, for messages."""
+        return self.origins[0].path
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the file's rows are sparse."""
+        """Whether the rows are sparse."""
         return sparse.issparse(self.values)
 
-    def place(self, row: int) -> Line:
-        """The line of a row in the file; the file itself if it has no lines."""
-        return Line(self.path, 0)
+    def column(self, position: int) -> np.ndarray:
+        """The n values of one column."""
+        if self.is_sparse:
+            return self.values[:, [position]].toarray().ravel()
+        return self.values[:, position]
+
+
+def stack_tables(first: Table, second: Table) -> Table:
+    """The rows of the train and of the test table, which must declare the same attributes.
+
+    Raises
+    ------
+    DataError
+    """
+    if first.is_sparse != second.is_sparse:
+        kind = "sparse" if second.is_sparse else "dense"
+        fail(second.path, f"is {kind}, unlike {first.path.name}")
+    m, found = len(first.attributes), len(second.attributes)
+    if m != found:
+        fail(second.path, f"{found} attributes, but {first.path.name} has {m}")
+    for one, two in zip(first.attributes, second.attributes, strict=True):
+        line, there = Line(second.path, two.line), f"{first.path.name}:{one.line}"
+        if one.name != two.name:
+            line.fail(f"attribute {quote(two.name)} where {there} has {quote(one.name)}")
+        if one.values != two.values:
+            line.fail(f"attribute {quote(two.name)} is declared otherwise than in {there}")
+    values = stack_rows([first.values, second.values])
+    return Table(first.attributes, values, first.origins + second.origins)
 
 
 def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence[str]) -> list[int]:
@@ -62,38 +136,22 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
             given = f"{labels} labels (MEKA's -C), but the file has {m} attributes"
             fail(place.path, f"{given}, and at least one must be a feature")
         return list(range(m))[:labels] if labels > 0 else list(range(m))[labels:]
-    where = {name: column for column, name in enumerate(names)}
     if isinstance(labels, str):
-        if labels in where:
-            return [where[labels]]
-        columns = [column for column, name in enumerate(names) if fnmatch.fnmatchcase(name, labels)]
-        if not columns:
+        wanted = [labels] if labels in names else [name for name in names if fnmatch.fnmatchcase(name, labels)]
+        if not wanted:
             place.fail(f"labels: no column is called {quote(labels)}; there are {list_values(names)}")
     else:
-        for label in labels:
-            if label not in where:
-                place.fail(f"labels: no column is called {quote(label)}{suggest_name(label, names)}")
-        columns = sorted({where[label] for label in labels})
-        if len(columns) < len(labels):
-            place.fail("labels: a name is given twice")
+        wanted = list(labels)
+    where = {name: column for column, name in enumerate(names)}
+    for label in wanted:
+        if label not in where:
+            place.fail(f"labels: no column is called {quote(label)}{suggest_name(label, names)}")
+    columns = sorted({where[label] for label in wanted})
+    if len(columns) < len(wanted):
+        place.fail("labels: a name is given twice")
     if len(columns) == m:
         place.fail("labels: all columns are labels, and at least one must be a feature")
     return columns
-
-
-def state_facts(
-    features: Sequence[str], labels: Sequence[str], n_features: int, n_nominal: int = 0, **others: Any
-) -> dict[str, Any]:
-    """The facts of a `Dataset`: `n_features` declared, `n_nominal` of them nominal; `others` replace the defaults."""
-    usual = {
-        "feature_names": tuple(features),
-        "label_names": tuple(labels),
-        "xml_label_names": tuple(labels),
-        "declared_features": n_features,
-        "declared_nominal": n_nominal,
-        "declared_numeric": n_features - n_nominal,
-    }
-    return {**usual, "notices": (), "n_train": None, "missing": {}, "nominal": {}, **others}
 
 
 def stack_rows(parts: Sequence[Matrix]) -> Matrix:
@@ -103,6 +161,21 @@ def stack_rows(parts: Sequence[Matrix]) -> Matrix:
     if all(map(sparse.issparse, parts)):
         return sparse.csr_array(sparse.vstack(parts, format="csr"))
     return np.concatenate([part.toarray() if sparse.issparse(part) else part for part in parts])
+
+
+def no_labels(X: Matrix) -> np.ndarray:
+    """A Y of zeros, with one column, for rows without labels."""
+    return np.zeros((X.shape[0], 1))
+
+
+def check_indices(matrix: Matrix) -> None:
+    """Raise ValueError for a CSR or CSC matrix from a file if its indices are out of bounds.
+
+    `check_format` does not check the index pointers if the last is 0; wrong ones would then crash the process.
+    """
+    if (np.diff(matrix.indptr) < 0).any():
+        raise ValueError("its index pointers decrease")
+    matrix.check_format(full_check=True)
 
 
 def check_there(path: Path, names: Collection[str], wanted: Iterable[str]) -> None:

@@ -5,11 +5,14 @@ This module checks the texts of a column, and converts them to two arrays of num
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeGuard
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mlcdr.data.lines import quote
+from mlcdr.data.table import Origin, fail_in_row
 
 Texts = NDArray[np.object_]
 """An n×1 array of strings."""
@@ -20,17 +23,21 @@ def is_texts(X: Any) -> TypeGuard[Texts]:
     return isinstance(X, np.ndarray) and X.dtype == object
 
 
-def as_texts(cells: Iterable[Any], fail_at: Callable[[int, str], NoReturn]) -> Texts:
-    """The cells of a column as texts (n×1), a missing one (None, NaN) as an empty text.
+def as_texts(cells: Iterable[Any], name: str, origins: Sequence[Origin]) -> Texts:
+    """The cells of the column `name` as texts (n×1), a missing one (None, NaN) as an empty text.
 
-    `fail_at(row, message)` raises the error for a cell of another type.
+    Raises
+    ------
+    DataError
+        For a cell of another type.
     """
     texts = []
     for row, cell in enumerate(cells):
         if cell is None or cell != cell:
             cell = ""
         elif not isinstance(cell, str):
-            fail_at(row, f"has {str(cell)[:40]!r}, which is a {type(cell).__name__} and no text")
+            what = f"has {str(cell)[:40]!r}, which is a {type(cell).__name__} and no text"
+            fail_in_row(origins, row, f"column {quote(name)} {what}")
         texts.append(cell)
     column = np.empty((len(texts), 1), dtype=object)
     column[:, 0] = texts

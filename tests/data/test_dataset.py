@@ -13,8 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from mlcdr.data import cache, dataset, files
+from mlcdr.data.arff_header import meka_label_count
 from mlcdr.data.dataset import Dataset, load_dataset
-from mlcdr.data.labels import meka_label_count, read_label_xml
+from mlcdr.data.label_xml import read_label_xml
 from mlcdr.errors import DataError
 
 

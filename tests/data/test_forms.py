@@ -17,8 +17,8 @@ from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.config.imports import Imports
 from mlcdr.config.loading import experiment_from
-from mlcdr.data import frames, held, packed, texts
-from mlcdr.data.dataset import Dataset, load_dataset
+from mlcdr.data import held, packed, texts
+from mlcdr.data.dataset import Dataset, content_of, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.methods.registry import judging_imports
 from tests import openml
@@ -238,7 +238,7 @@ def test_sparse_columns_of_a_frame_stay_sparse(labels: str, fill: float) -> None
         made = Dataset.of(X, pd.DataFrame(Y, columns=["p", "q", "r"]).astype(kind))
     assert (made.X != SPARSE).nnz == 0
     np.testing.assert_array_equal(made.Y.toarray(), Y)
-    with held.holding([made]), held.shared():
+    with held.holding({made.checksum: content_of(made)}), held.shared():
         held._held.clear()  # another process has none
         again = load_dataset("mine", memory=made.checksum)
         assert (again.X != SPARSE).nnz == (again.Y != made.Y).nnz == 0
@@ -272,7 +272,7 @@ def test_texts_in_memory() -> None:
 
 
 def test_texts_as_bytes_come_back_and_damaged_ones_do_not() -> None:
-    column = texts.as_texts([*BODIES, "", None, "\ud800"], pytest.fail)
+    column = texts.as_texts([*BODIES, "", None, "\ud800"], "body", ())
     content, ends = texts.pack(column)
     assert texts.unpack(content, ends).tolist() == [[each] for each in [*BODIES, "", "", "\ud800"]]
     for damaged in (ends[:-2], ends[::-1], ends + 1, np.append(ends, 0)):
@@ -487,8 +487,13 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "two points": ("c.csv", C + "1.2.3,2,0,1\n", L, ":2: row 1: column 'a' has the value '1.2.3', which is not"),
     "bare exponent": ("c.csv", C + "1e,2,0,1\n", L, ":2: row 1: column 'a' has the value '1e', which is not"),
     "two signs": ("c.csv", C + "+1,2,0,1\n--1,2,0,1\n", L, ":3: row 2: column 'a' has the value '--1', which is not"),
-    "infinite": ("c.csv", C + "1,2,0,1\ninf,2,0,1\n", L, ":3: row 2: column 'a' has a value that is infinite"),
-    "too large": ("c.csv", C + "1,-1e999,0,1\n", L, ":2: row 1: column 'b' has a value that is infinite, or too large"),
+    "infinite": ("c.csv", C + "1,2,0,1\ninf,2,0,1\n", L, ":3: row 2: feature 'a' has a value that is infinite"),
+    "too large": (
+        "c.csv",
+        C + "1,-1e999,0,1\n",
+        L,
+        ":2: row 1: feature 'b' has a value that is infinite",
+    ),
     "huge integer": (
         "c.csv",
         C + f"1,2,0,1\n{2**53 + 1},2,0,1\n",
@@ -616,7 +621,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         TAGS,
         ": row 1: column 'a' has the value 1152921504606846976, which is beyond",
     ),
-    "infinity": ("c.feather", _arrow("feather", a=np.inf), TAGS, ": row 1: column 'a' has a value that is infinite"),
+    "infinity": ("c.feather", _arrow("feather", a=np.inf), TAGS, ": row 1: feature 'a' has a value that is infinite"),
     "gap in parquet": ("c.parquet", _arrow(a=[None, *X[1:, 0]]), TAGS, ": row 1: feature 'a' has no value"),
     "labels not said": ("c.parquet", _arrow(), {}, ": which of the columns {a, b,c,"),
     "parquet that grows": ("c.parquet", _zeros("parquet"), TAGS, ": unpacks to more than 250 times its size"),
@@ -641,20 +646,20 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         "c.npz",
         _npz(X=np.where(X[2, 1] == X, -np.inf, X)),
         {},
-        ": X: row 3, column 2 is infinite (it is -inf)",
+        ": row 3: feature 'feature2' has a value that is infinite",
     ),
     "gap in X": (
         "c.npz",
         _npz(X=np.where(X[2, 1] == X, np.nan, X)),
         {},
-        ": X: row 3, column 2 ('feature2') has no value; `missing: keep`",
+        ": row 3: feature 'feature2' has no value; `missing: keep`",
     ),
-    "label of 3": ("c.npz", _npz(Y=Y * 3), {}, ": Y: row 1, column 1 is not 0 or 1 (it is 3)"),
+    "label of 3": ("c.npz", _npz(Y=Y * 3), {}, ": row 1: label 'label1' has the value 3; a label must be 0 or 1"),
     "labels of -1, 0, 1": (
         "c.npz",
         _npz(Y=Y * 1 - np.eye(12, 3)[::-1]),
         {},
-        ": Y: row 12, column 1 is -1, where others are 0",
+        ": row 12: label 'label1' has the value -1; a label must be 0 or 1",
     ),
     "indices beyond": (
         "c.npz",
@@ -684,7 +689,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "no matlab": ("c.mat", b"x" * 200, {}, ": "),
     "no target": ("c.mat", _mat(Y=None), {}, ": no variable 'target'"),
     "cell": ("c.mat", _mat(X=np.array([["a", 1]], dtype=object)), {}, ": variable 'X' "),
-    "label of 2": ("c.mat", _mat(Y=Y * 2.0), {}, ": Y: row 1, column 1 is not 0 or 1 (it is 2)"),
+    "label of 2": ("c.mat", _mat(Y=Y * 2.0), {}, ": row 1: label 'label1' has the value 2; a label must be 0 or 1"),
     # svmlight and the repository's text
     "empty svm": ("c.svm", "", {}, ": "),
     "no svm": ("c.svm", V + "hello\n", {}, ":2: label 'hello' is not a whole number from 0 on"),
@@ -745,8 +750,7 @@ def test_a_hundred_malformed_files_at_least() -> None:
 def test_what_is_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, with the file and, in text, the line."""
     name, content, options, message = REFUSED[case]
-    for module in (packed, frames):
-        monkeypatch.setattr(module, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(packed, "FREE_BYTES", 1 << 20)
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError) as raised:

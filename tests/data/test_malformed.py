@@ -6,7 +6,7 @@ import pytest
 
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
-from mlcdr.data.labels import read_label_xml
+from mlcdr.data.label_xml import read_label_xml
 from mlcdr.errors import DataError
 
 HEADER = "@relation r\n@attribute a numeric\n@attribute b {x,y}\n@attribute n integer\n@data\n"  # rows begin on line 6

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
-from mlcdr.data.labels import read_label_xml
+from mlcdr.data.label_xml import read_label_xml
 
 NAN = float("nan")
 ONE = "@relation r\n@attribute a numeric\n@data\n"

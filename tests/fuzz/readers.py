@@ -20,7 +20,7 @@ from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.yaml_reader import read_yaml, read_yaml_text
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
-from mlcdr.data.labels import read_label_xml
+from mlcdr.data.label_xml import read_label_xml
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.splits import FromFile

@@ -1,4 +1,4 @@
-"""Strict reading of text files: error messages with file and line, decoding, quoted tokens."""
+"""Lines of text files: error messages with file and line, strict decoding, quoted tokens."""
 
 from __future__ import annotations
 

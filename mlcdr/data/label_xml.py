@@ -1,15 +1,12 @@
-"""Which attributes are labels: Mulan's label XML, and MEKA's `-C` in the relation's name."""
+"""Mulan's label XML, which says which attributes of an ARFF file are labels."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from mlcdr.data.text import Line, fail_unreadable, quote
-
-_MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)(?![0-9])")
+from mlcdr.data.lines import Line, fail_unreadable, quote
 
 
 def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
@@ -73,9 +70,3 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
     if not labels:
         line().fail("no <label> in the file")
     return tuple(labels.items())
-
-
-def meka_label_count(relation: str) -> int | None:
-    """The number after `-C` in a MEKA relation name (negative: the labels are last), None if there is none."""
-    match = _MEKA.search(relation)
-    return int(match.group(1)) if match else None

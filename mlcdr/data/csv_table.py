@@ -1,0 +1,179 @@
+"""CSV files, read by pandas; a second, slow reading row by row finds the line of what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pandas as pd
+
+from mlcdr.data.lines import Line, fail, list_values, quote
+from mlcdr.data.packed import open_data
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""The cells of a CSV file that mean a missing value."""
+
+NUMBER_LIKE = re.compile(r"\s*[+-]?[.,]?\d")
+"""What begins like a number."""
+
+# Older versions of pandas do not read every digit by default.
+_PRECISE: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
+_TABS = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zip")
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file, and the options for reading it."""
+
+    path: Path
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    header: bool = True
+
+    @classmethod
+    def of(cls, path: Path, options: Mapping[str, Any]) -> CsvFile:
+        """The file with those of the options that are about CSV."""
+        said = {key: options[key] for key in ("delimiter", "decimal", "encoding", "header") if key in options}
+        if path.name.lower().endswith(_TABS):
+            said.setdefault("delimiter", "\t")
+        return cls(path, **said)
+
+    def read(self, words: Sequence[str], texts: Sequence[str], least: int = 2) -> pd.DataFrame:
+        """Read the rows.
+
+        Parameters
+        ----------
+        words, texts : sequence of str
+            The columns that stay as they are written; in `texts` no cell is a missing value.
+        least : int
+            The least number of columns.
+
+        Raises
+        ------
+        DataError
+            With file and line, where pandas cannot read the file or would read it otherwise than it is written.
+        """
+        names = self._read_names(least)
+        gaps: Any = {name: list(MISSING) for name in names if name not in texts} if texts else list(MISSING)
+        try:
+            with self._open() as file, warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+                frame = pd.read_csv(
+                    file,
+                    sep=self.delimiter,
+                    decimal=self.decimal,
+                    encoding=self.encoding,
+                    header=0 if self.header else None,
+                    names=names,
+                    index_col=False,
+                    dtype={name: str for name in (*words, *texts) if name in names},
+                    keep_default_na=False,
+                    na_values=gaps,
+                    skipinitialspace=True,
+                    **_PRECISE,
+                )
+        except UnicodeDecodeError:
+            self._fail_undecodable()
+        except (pd.errors.ParserError, pd.errors.ParserWarning, ValueError) as error:
+            self._check_lengths(names)
+            fail(self.path, f"no CSV: {str(error).strip()}")
+        if not len(frame):
+            fail(self.path, "no row after the names of the columns")
+        last = frame.iloc[:, -1]
+        absent = last == "" if names[-1] in texts else last.isna()
+        if absent.any():  # pandas fills a row that is too short
+            self._check_lengths(names)
+        return frame
+
+    def line_of(self, row: int) -> int:
+        """The number of a row's line."""
+        for k, (line, _) in enumerate(self._rows()):
+            if k == row + self.header:
+                return line.number
+        return 0
+
+    def _read_names(self, least: int) -> list[str]:
+        """The names of the columns; DataError if a header has fewer than `least`, or does not fit the first row."""
+        rows = self._rows()
+        line, names = next(rows, (Line(self.path, 1), []))
+        if not names:
+            line.fail("an empty file; a CSV file begins with the names of its columns")
+        if not self.header:
+            return [f"column{j + 1}" for j in range(len(names))]
+        if all(NUMBER_LIKE.match(name) for name in names):
+            line.fail(f"numbers ({list_values(names)}) where the names of the columns belong; or say `header: false`")
+        check_names(line, names)
+        if len(names) < least:
+            other = next((mark for mark in ";\t,|" if mark in names[0]), None)
+            hint = f"; is `delimiter: {other!r}` meant?" if other else ""
+            line.fail(f"one column, {quote(names[0])}; features and labels are at least two{hint}")
+        line, first = next(rows, (line, names))
+        self._check_length(line, first, names)
+        return names
+
+    def _open(self) -> AbstractContextManager[io.BufferedReader]:
+        return open_data(self.path, plain=self.encoding != "utf-16")
+
+    def _rows(self) -> Iterator[tuple[Line, list[str]]]:
+        """For each non-blank row, header included, the line on which it begins, and its cells; slow."""
+        encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+        with self._open() as file:
+            text = io.TextIOWrapper(file, encoding=encoding, newline="")
+            reader = csv.reader(text, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+            number = 1
+            try:
+                for cells in reader:
+                    if len(cells) > 1 or "".join(cells).strip():
+                        yield Line(self.path, number), cells
+                    number = reader.line_num + 1
+            except UnicodeDecodeError:
+                self._fail_undecodable()
+            except csv.Error as error:
+                Line(self.path, number).fail(f"no row of CSV: {error}")
+
+    def _check_lengths(self, names: Sequence[str]) -> None:
+        for line, cells in self._rows():
+            self._check_length(line, cells, names)
+
+    def _check_length(self, line: Line, cells: Sequence[str], names: Sequence[str]) -> None:
+        if len(cells) != len(names):
+            line.fail(f"{len(cells)} cells, but there are {len(names)} columns")
+
+    def _fail_undecodable(self) -> NoReturn:
+        """Raise DataError about the first line with a byte that is not in the encoding."""
+        with self._open() as file:
+            for number, raw in enumerate(file, 1):
+                try:
+                    raw.decode(self.encoding)
+                except UnicodeDecodeError as error:
+                    wrong = f"byte 0x{raw[error.start]:02X} is not {self.encoding}"
+                    Line(self.path, number).fail(f"{wrong}; say `encoding: latin-1`, or convert the file")
+        fail(self.path, f"is not {self.encoding}")
+
+
+def check_names(line: Line, names: Sequence[Any]) -> None:
+    """Raise DataError for a name of a column that is no text, blank or there twice.
+
+    Raises
+    ------
+    DataError
+    """
+    seen: set[str] = set()
+    for j, name in enumerate(names):
+        if not isinstance(name, str):
+            line.fail(f"column {j + 1} is called {name!r}; the name of a column is text")
+        if not name.strip():
+            hint = "; pandas writes its index so: save with index=False" if j == 0 else ""
+            line.fail(f"column {j + 1} has no name{hint}")
+        if name in seen:
+            line.fail(f"column {quote(name)} is there twice")
+        seen.add(name)
