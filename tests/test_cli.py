@@ -45,26 +45,46 @@ def save(here: Path, name: str, **changes: object) -> Path:
     return path
 
 
+def line_of(text: str, part: str) -> int:
+    """The number of the first line that has a part."""
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
 # -------------------------------------------------------------------- help
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"], ["datasets", "--help"]])
-def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
-    code = (
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--help"], 0, "Usage"),
+        (["run", "--help"], 0, "Usage"),
+        (["--version"], 0, f"mlcdr {__version__}"),
+        (["check", "wrong.yaml"], 2, "error: wrong.yaml:4: metrics.0: unknown metric 'f2'"),
+    ],
+    ids=str,
+)
+def test_help_and_a_wrong_config_import_nothing_heavy(
+    tmp_path: Path, arguments: list[str], code: int, told: str
+) -> None:
+    lines = [
+        "name: e",
+        "datasets: [{synthetic: {n_instances: 9, n_features: 0, n_labels: 2}}]",
+        "splits: {kind: kfold, folds: 1, seed: 1}",
+        "metrics: [f2]",
+        "methods: {A: {learner: rige}, B: {label_space: plzt, learner: ridge}}",
+    ]
+    (tmp_path / "wrong.yaml").write_text("\n".join(lines))
+    script = (
         "import sys; from mlcdr.cli import main\n"
         f"sys.argv = ['mlcdr', *{arguments!r}]\n"
         "try: main()\n"
-        "except SystemExit as end: print(end.code, [m for m in ('sklearn', 'scipy', 'numpy', 'pandas', 'joblib')"
-        " if m in sys.modules], file=sys.stderr)"
+        "finally: print([m for m in ('sklearn', 'scipy', 'numpy', 'pandas', 'joblib') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "0 []"
-    assert (__version__ if arguments == ["--version"] else "Usage") in done.stdout
-
-
-def test_the_module_is_the_command(here: Path) -> None:
-    done = small.command("--version", cwd=here)
-    assert (done.returncode, done.stdout) == (0, f"mlcdr {__version__}\n")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert told in done.stdout + done.stderr
 
 
 def list_commands(group: Any, name: str = "mlcdr") -> Iterator[tuple[str, Any]]:
@@ -92,32 +112,58 @@ def test_every_command_has_plain_help(name: str) -> None:
 # -------------------------------------------------------------------- mistakes and their lines
 
 
-def test_every_mistake_has_its_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    text = (here / "e.yaml").read_text()
-    text = text.replace("datasets: [", "datasets: [yeasst, ")
-    (here / "wrong.yaml").write_text(text)
-    line = 1 + next(i for i, each in enumerate(text.splitlines()) if "yeasst" in each)
-    for command in ("check", "run"):
-        done = mlcdr(command, "wrong.yaml")
-        assert done.code == 2
-        assert done.err.startswith(f"error: wrong.yaml:{line}: datasets.0: unknown data set 'yeasst': ")
-        assert len(done.err.splitlines()) == 1
-    line = 1 + next(i for i, each in enumerate((here / "e.yaml").read_text().splitlines()) if "train_size" in each)
-    (here / "e.yaml").write_text((here / "e.yaml").read_text().replace("train_size: 0.75", "train_size: 5000"))
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_all_mistakes_are_told_at_once_each_with_its_line(
+    here: Path, mlcdr: Callable[..., Outcome], command: str
+) -> None:
+    """Those of layouts and their metrics beside all others, and once."""
+    lines = [
+        "name: e",
+        f"datasets: [yeasst, {here / 'data' / 'tiny.arff'}]",
+        "splits: {kind: shufle, repeats: 2, train_size: 0.8, seed: 1}",
+        "metrics: [hamming_loss, f2]",
+        "methods:",
+        "  A: {label_space: plzt, learner: least_squares}",
+        "tables:",
+        "  - {layout: genric}",
+        "  - {layout: generic, metric: accuracy}",
+        "  - {layout: generic, digit: 3}",
+        "  - chen_lin_2012/table3",
+        "figures:",
+        "  - chen_lin_2012/figure1",
+    ]
+    (here / "wrong.yaml").write_text("\n".join(lines) + "\n")
+    done = mlcdr(command, "wrong.yaml")
+    assert (done.code, done.out) == (2, "")
+    found = [line.removeprefix("error: wrong.yaml:").split(": ")[:2] for line in done.err.splitlines()]
+    assert found == [
+        ["2", "datasets.0"],
+        ["3", "splits.kind"],
+        ["4", "metrics.1"],
+        ["6", "methods.A.label_space"],
+        ["8", "tables.0"],
+        ["9", "tables.1.metric"],
+        ["10", "tables.2"],
+        ["11", "tables.3"],
+        *[["13", "figures.0"]] * 4,
+    ]
+    for hint in ("plst", "generic", "digits"):
+        assert f"did you mean '{hint}'" in done.err
+    assert not (here / "results").exists()
+    (here / "wrong.yaml").write_text("\n".join([*lines[:3], "metrics: [haming_loss]", *lines[4:]]) + "\n")
+    told = mlcdr(command, "wrong.yaml").err
+    assert told.count("hamming_loss'") == 1, "a misspelt metric is told once, not for each layout that needs it"
+
+
+def test_what_does_not_fit_the_data_has_its_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    text = (here / "e.yaml").read_text().replace("train_size: 0.75", "train_size: 5000")
+    (here / "e.yaml").write_text(text)
+    line = line_of(text, "train_size")
     done = mlcdr("run", "e.yaml", "-j", 1)
     assert done.code == 2
     assert done.err.startswith(f"error: e.yaml:{line}: splits.train_size: 5000 of the 60 rows of tiny leaves 0 rows")
     done = mlcdr("run", "e.yaml", "-j", 1, "--set", "splits.train_size=60")
     assert done.err.startswith("error: --set splits.train_size: 60 of the 60 rows of tiny leaves 0 rows")
-
-
-def test_a_layout_that_does_not_fit_has_its_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    text = (here / "e.yaml").read_text()
-    (here / "e.yaml").write_text(f"{text}tables:\n  - generic\n  - no_such_layout\n")
-    done = mlcdr("check", "e.yaml")
-    assert done.code == 2
-    line = len(text.splitlines()) + 3
-    assert done.err.startswith(f"error: e.yaml:{line}: tables.1: unknown layout 'no_such_layout'")
 
 
 def test_a_table_names_a_data_set_once(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -151,12 +197,6 @@ def test_a_run_prints_its_table(here: Path, mlcdr: Callable[..., Outcome]) -> No
     assert fresh.out == done.out
 
 
-def test_quiet_prints_nothing(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    done = mlcdr("run", "e.yaml", "--quiet", "-j", 1)
-    assert (done.code, done.out, done.err) == (0, "", "")
-    assert (here / "results" / "small" / "scores.csv").exists()
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_warnings_are_counted_and_shown_once(here: Path, jobs: int) -> None:
     path = save(here, "warns", methods={name: {"learner": "tests.small.Warns"} for name in ("A", "B")}, sweep={})
@@ -172,7 +212,8 @@ def test_warnings_are_counted_and_shown_once(here: Path, jobs: int) -> None:
 
 
 def test_out_and_set(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    done = mlcdr("run", "e.yaml", "-j", 1, "--out", "a/b", "--set", "splits.repeats=2", "--set", "name=other")
+    changes = ("--set", "splits.repeats=2", "--set", "name=other")
+    done = mlcdr("run", "e.yaml", "-j", 1, "--out", "a/b", *changes)
     assert done.code == 0
     assert "8 trials, all newly computed" in done.err
     assert (here / "a" / "b" / "other" / "summary.csv").exists()
@@ -208,14 +249,9 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
     quiet = mlcdr("run", path, "-j", 1, "--quiet")
     assert (quiet.code, quiet.out) == (1, "")
     assert "4 of 12 trials failed" in quiet.err
-
-
-def test_all_trials_may_fail(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    path = save(here, "failing", methods={"Bad": {"learner": "tests.small.Failing"}}, sweep={})
-    done = mlcdr("run", path, "-j", 1)
-    assert done.code == 1
-    assert "error: 4 of 4 trials failed" in done.err
-    assert done.out == ""
+    all_fail = mlcdr("run", path, "-j", 1, "--set", "methods={Bad: {learner: tests.small.Failing}}", "--set", "sweep=")
+    assert (all_fail.code, all_fail.out) == (1, "")
+    assert "error: 4 of 4 trials failed" in all_fail.err
 
 
 def test_too_many_dimensions_fail_with_their_point(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -275,21 +311,6 @@ def test_mistakes_are_told_in_a_line(
     assert done.code == 2
     assert done.out == ""
     assert message in done.err
-
-
-def test_a_config_error_has_its_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    text = (here / "e.yaml").read_text().replace("label_space: plst", "label_space: plts").replace("seed:", "sed:")
-    (here / "wrong.yaml").write_text(text)
-    for command in ("run", "check"):
-        done = mlcdr(command, "wrong.yaml")
-        assert done.code == 2
-        lines = done.err.splitlines()
-        assert len(lines) >= 2
-        for line in lines:
-            number = int(line.removeprefix("error: wrong.yaml:").split(":")[0])
-            assert 1 <= number <= len(text.splitlines())
-        assert any("did you mean 'plst'" in line for line in lines)
-    assert not (here / "results").exists()
 
 
 def test_a_damaged_record_is_told_in_a_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -373,99 +394,21 @@ def test_a_terminal_shows_a_bar_and_colours(here: Path) -> None:
 # -------------------------------------------------------------------- the other commands
 
 
-def test_check_tells_all_mistakes_at_once(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    """Those of layouts and their metrics beside all others, each with its line and once."""
-    lines = [
-        "name: e",
-        f"datasets: [{here / 'data' / 'tiny.arff'}]",
-        "splits: {kind: shufle, repeats: 2, train_size: 0.8, seed: 1}",
-        "metrics: [hamming_loss, f2]",
-        "methods:",
-        "  A: {label_space: plzt, learner: least_squares}",
-        "tables:",
-        "  - {layout: genric}",
-        "  - {layout: generic, metric: accuracy}",
-        "  - {layout: generic, digit: 3}",
-        "  - chen_lin_2012/table3",
-        "figures:",
-        "  - chen_lin_2012/figure1",
-    ]
-    (here / "wrong.yaml").write_text("\n".join(lines) + "\n")
-    done = mlcdr("check", "wrong.yaml")
-    assert (done.code, done.out) == (2, "")
-    found = [line.removeprefix("error: wrong.yaml:").split(": ")[:2] for line in done.err.splitlines()]
-    assert found == [
-        ["3", "splits.kind"],
-        ["4", "metrics.1"],
-        ["6", "methods.A.label_space"],
-        ["8", "tables.0"],
-        ["9", "tables.1.metric"],
-        ["10", "tables.2"],
-        ["11", "tables.3"],
-        *[["13", "figures.0"]] * 4,
-    ]
-    assert "did you mean 'digits'" in done.err
-    (here / "wrong.yaml").write_text("\n".join([*lines[:3], "metrics: [haming_loss]", *lines[4:]]) + "\n")
-    told = mlcdr("check", "wrong.yaml").err
-    assert told.count("hamming_loss'") == 1, "a misspelt metric is told once, not for each layout that needs it"
-
-
-def test_a_wrong_config_is_refused_without_numpy(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.yaml"
-    lines = [
-        "name: e",
-        "datasets: [{synthetic: {n_instances: 9, n_features: 0, n_labels: 2}}]",
-        "splits: {kind: kfold, folds: 1, seed: 1}",
-        "metrics: [f2]",
-        "methods: {A: {learner: rige}, B: {label_space: plzt, learner: ridge}}",
-    ]
-    wrong.write_text("\n".join(lines))
-    code = (
-        "import sys; from mlcdr.cli import main\n"
-        f"sys.argv = ['mlcdr', 'check', {str(wrong)!r}]\n"
-        "try: main()\n"
-        "finally: print([m for m in ('numpy', 'scipy', 'pandas', 'sklearn') if m in sys.modules])"
-    )
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "[]\n"), done.stderr
-    assert len(done.stderr.splitlines()) == len(lines)
-
-
 def test_check_compares_with_the_data(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    arff = here / "data" / "tiny.arff"
-    text = experiment_yaml(small.experiment(arff, sweep={small.SIZES: [1, 20]}))
-    (here / "large.yaml").write_text(text.replace("repeats: 4", "repeats: 4  # few"))
+    methods = {"A": {"learner": {"mlknn": {"k": 99}}}, "PLST": FOUR["PLST"]}
+    path = save(here, "large", sweep={small.SIZES: [1, 20]}, methods=methods)
+    mistake = f"large.yaml:{line_of(path.read_text(), '1, 20')}: sweep.{small.SIZES}.1: 20 is more than the 6 labels"
+    cut = f"large.yaml:{line_of(path.read_text(), 'k: 99')}: methods.A.learner.mlknn.k: 99 is more than the 45 training"
+    remark = f"remark: {cut} rows of tiny, and means all of them\n"
     done = mlcdr("check", "large.yaml")
-    line = next(k for k, each in enumerate(text.splitlines(), 1) if "1, 20" in each)
-    assert (done.code, done.out) == (2, "")
-    assert done.err == f"error: large.yaml:{line}: sweep.{small.SIZES}.1: 20 is more than the 6 labels of tiny\n"
-
-
-def test_check_remarks_what_is_cut_down(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    methods = {"A": {"learner": {"mlknn": {"k": 99}}}}
-    text = experiment_yaml(small.experiment(here / "data" / "tiny.arff", sweep={}, methods=methods))
-    (here / "many.yaml").write_text(text)
-    done = mlcdr("check", "many.yaml")
-    line = next(k for k, each in enumerate(text.splitlines(), 1) if "k: 99" in each)
-    assert done.code == 0
-    assert done.out.startswith("many.yaml: no mistake found; ")
-    assert done.err == (
-        f"remark: many.yaml:{line}: methods.A.learner.mlknn.k: 99 is more than the 45 training rows of tiny, and means "
-        "all of them\n"
-    )
-
-
-def test_check(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    done = mlcdr("check", "e.yaml")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == "e.yaml: no mistake found; small: 1 data set × 2 methods (4 points) × 4 splits\n"
+    assert (done.code, done.out, done.err) == (2, "", f"{remark}error: {mistake} of tiny\n")
+    done = mlcdr("check", "large.yaml", "--set", f"sweep={{{small.SIZES}: [1]}}")
+    assert (done.code, done.err) == (0, remark)
+    assert done.out == "large.yaml: no mistake found; large: 1 data set × 2 methods (2 points) × 4 splits\n"
     assert not (here / "results").exists()
 
 
 def test_schema(mlcdr: Callable[..., Outcome]) -> None:
-    import json
-
     assert "methods" in json.loads(mlcdr("schema").out)["properties"]
 
 
@@ -533,17 +476,12 @@ def test_datasets_table(here: Path, mlcdr: Callable[..., Outcome]) -> None:
         assert told in " ".join(done.err.split())
 
 
-def test_datasets_info_of_a_file(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+def test_datasets_info_says_what_is_known(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("datasets", "info", "data/tiny.arff")
     assert done.code == 0
     lines = [line.strip() for line in done.out.splitlines()]
-    for fact in ("name: data/tiny.arff", "n_instances: 60", "n_features: 5", "n_labels: 6"):
-        assert fact in lines
-
-
-def test_datasets_info_says_nothing_of_what_there_is_not(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    done = mlcdr("datasets", "info", "data/tiny.arff")
-    assert not [line for line in done.out.splitlines() if line.endswith(("None", "[]", "True", "False"))]
+    assert {"name: data/tiny.arff", "n_instances: 60", "n_features: 5", "n_labels: 6"} <= set(lines)
+    assert not [line for line in lines if line.endswith(("None", "[]", "True", "False"))]
     assert "notices" not in done.out
     assert re.search(r"^  cardinality: \d\.\d{0,5}$", done.out, re.M), done.out  # no digits that nobody asked for
     catalogued = mlcdr("datasets", "info", "bookmarks").out  # nowhere at hand, and nowhere to be downloaded

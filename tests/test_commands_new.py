@@ -33,20 +33,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_written_runs(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    flags = [
-        "-d",
-        "tiny",
-        "-m",
-        "cplst",
-        "-m",
-        "mddm+occa+ridge",
-        "-m",
-        "idsr",
-        "--metric",
-        "f1",
-        "--metric",
-        "accuracy",
-    ]
+    methods = ["-m", "cplst", "-m", "mddm+occa+ridge", "-m", "idsr"]
+    flags = ["-d", "tiny", *methods, "--metric", "f1", "--metric", "accuracy"]
     done = mlcdr("new", *flags, "--out", "first.yaml")
     assert (done.code, done.out) == (0, "")
     assert done.err == "written: first.yaml; `mlcdr run first.yaml` runs it\n"
