@@ -275,7 +275,7 @@ class Results:
         UserError
             When there is no such data set, or it is not where it was.
         """
-        from mlcdr.api.running import as_dataset
+        from mlcdr.api.memory import as_dataset
         from mlcdr.data import held
         from mlcdr.data.dataset import content_of
         from mlcdr.data.files import short_name

@@ -7,20 +7,19 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlcdr.api.loading import load_experiment
+from mlcdr.api.memory import as_datasets
 from mlcdr.api.progress import make_listener, print_line
-from mlcdr.errors import DataError, FailedTrialsWarning, ResultsError, UserError, describe
+from mlcdr.errors import FailedTrialsWarning, ResultsError, UserError, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mlcdr.api.loading import Changes, Config
     from mlcdr.api.results import Results
-    from mlcdr.data.dataset import Dataset
     from mlcdr.execution.writing import RunReport
     from mlcdr.experiment.model import Experiment
     from mlcdr.results.results import Results as Found
@@ -82,7 +81,7 @@ def run(
 
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
         raise UserError(f"jobs: must be a whole number, and 0 means one worker for each core; found {describe(jobs)}")
-    given = {name: as_dataset(name, data) for name, data in _as_mapping(datasets).items()}
+    given = as_datasets(datasets)
     temporary = Path(tempfile.mkdtemp(prefix="mlcdr-")) if out is None else None
     try:
         with held.holding({each.checksum: content_of(each) for each in given.values()}), _as_user_errors():
@@ -122,33 +121,6 @@ def _warn_of_failures(results: Results, report: RunReport) -> None:
         FailedTrialsWarning,
         stacklevel=3,
     )
-
-
-def _as_mapping(datasets: Any) -> Mapping[str, Any]:
-    if datasets is None:
-        return {}
-    if not isinstance(datasets, Mapping) or not all(isinstance(name, str) and name for name in datasets):
-        raise DataError(f"datasets: must map names to (X, Y), as {{'mine': (X, Y)}}; found {describe(datasets)}")
-    return datasets
-
-
-def as_dataset(name: str, data: Any) -> Dataset:
-    """The given data as a data set, with the digest of its content."""
-    from mlcdr.data.dataset import Dataset
-    from mlcdr.data.encoding import MissingValueError
-    from mlcdr.data.synthetic import checksum
-
-    if isinstance(data, Dataset):  # it may have another name, or be some rows of another data set
-        return replace(data, name=name, checksum=checksum(data.X, data.Y))
-    if isinstance(data, tuple | list) and len(data) == 2:
-        try:
-            return Dataset.of(*data, name=name)
-        except MissingValueError as error:
-            right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, missing='keep')}}"
-            raise DataError(f"{error}; of data in memory: {right}") from None
-    hint = "; mlcdr.load_dataset makes one of a file" if isinstance(data, str | Path) else ""
-    found = f"found an object of type {type(data).__name__}{hint}"
-    raise DataError(f"datasets: {name!r} must be (X, Y) or a Dataset, {found}")
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pandas as pd
 
@@ -29,8 +29,7 @@ from mlcdr.results.scores import are_same
 
 LARGE = "large"
 """The ending of the name of an experiment that has the large data sets of a table."""
-_Table = dict[str, int]
-"""The folders of a table by part: its own (empty), and that of its large data sets (`large`)."""
+
 _SIZES = ("instances", "features", "labels")
 
 
@@ -45,48 +44,51 @@ def join(every: Sequence[Results]) -> Results:
     if len(every) == 1:
         return every[0]
     metrics = _common_metrics(every)
-    swept = tuple(dict.fromkeys(path for each in every for path in each.swept))
     _refuse_other_data(every)
-    names = _name_methods(every, swept, metrics)
-    folder = Path(", ".join(str(each.folder) for each in every))
-    renamed = [each.rename_methods(called) for each, called in zip(every, names, strict=True)]
+    tables = _list_tables(every)
+    wholes = [_stack([every[k] for k in table], metrics) for table in tables]
+    called = _name_methods(wholes, _label([every[table[0]] for table in tables]))
+    renamed = list(every)
+    for table, names in zip(tables, called, strict=True):
+        for k in table:
+            renamed[k] = every[k].rename_methods(names)
+    joined = _stack(renamed, metrics)
+    means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
+    remarks = (*_remark_on_splits(every), *_remark_on_parts(every))
+    return replace(joined, summary=joined.summary.assign(mean=means), remarks=remarks)
+
+
+def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
+    """The rows of all folders that are of some metrics; of two at one place the first."""
+    swept = list(dict.fromkeys(path for each in every for path in each.swept))
     paths = list(dict.fromkeys([*swept, *(path for each in every for path in paths_of(each.summary))]))
-    parts = [_align(each, swept, metrics) for each in renamed]
-    whole = pd.concat(parts).fillna(dict.fromkeys(paths, ""))
+    folder = Path(", ".join(str(each.folder) for each in every))
+    whole = pd.concat([_align(each, paths, swept) for each in every])
+    whole = whole[whole["metric"].isin(metrics)]
     summary = whole.drop_duplicates(["dataset", "method", *swept, "metric"], ignore_index=True)
-    summary["mean"] = [float(f"{mean:.6g}") for mean in summary["mean"]]
-    summary = summary[["dataset", "method", *paths, *SUMMARY]]
-    points = dict.fromkeys(point for each in every for point in _align_points(each, swept))
     grids: dict[str, tuple[str, ...]] = {}
-    for each in renamed:
+    for each in every:
         for method, grid in each.grids.items():
             grids.setdefault(method, tuple(path for path in grid if path not in swept))
     return Results(
         folder=folder,
-        experiment=_join_experiments(renamed),
-        summary=order_columns(summary, _join_orders(renamed, metrics)),
-        points=tuple(points),
+        experiment=_join_experiments(every),
+        summary=order_columns(summary, _join_orders(every, metrics)),
         grids=grids,
-        read_scores=partial(_refuse, folder),
-        read_tuning=partial(_refuse, folder),
-        remarks=(*_remark_on_splits(every), *_remark_on_parts(every)),
         joined=True,
     )
 
 
-def _align(results: Results, swept: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    """A folder's means of some metrics among all swept paths, as texts."""
-    texts = ["dataset", "method", *paths_of(results.summary), "metric"]
-    summary = results.summary.astype(dict.fromkeys(texts, object))
-    # the best of a grid stands at all values that another folder sweeps
-    foreign = dict.fromkeys(set(swept) - set(results.swept), "")
-    return summary[summary["metric"].isin(metrics)].assign(**foreign)
+def _align(results: Results, paths: Sequence[str], swept: Sequence[str]) -> pd.DataFrame:
+    """A folder's means with a column for each path, as texts.
 
-
-def _align_points(results: Results, swept: Sequence[str]) -> list[tuple[str, ...]]:
-    """The points of a folder's own sweep among all swept paths."""
-    points = [dict(zip(results.swept, point, strict=True)) for point in results.points]
-    return [tuple(point.get(path, "") for path in swept) for point in points]
+    The best of a grid stands at all values that another folder sweeps.
+    """
+    absent = set(paths) - set(paths_of(results.summary))
+    foreign = set(swept) - set(results.swept)
+    summary = results.summary.assign(**dict.fromkeys(absent | foreign, ""))
+    summary = summary[["dataset", "method", *paths, *SUMMARY]]
+    return summary.astype(dict.fromkeys(["dataset", "method", *paths, "metric"], object))
 
 
 def _join_orders(every: Sequence[Results], metrics: Sequence[str]) -> dict[str, list[str]]:
@@ -100,8 +102,15 @@ def _join_orders(every: Sequence[Results], metrics: Sequence[str]) -> dict[str, 
     return orders
 
 
-def _refuse(folder: Path) -> NoReturn:
-    raise ResultsError(f"{folder}: only the means of several folders are joined")
+def _join_experiments(every: Sequence[Results]) -> Experiment:
+    """The first folder's experiment with the methods of all; what only one folder has is left out."""
+    methods: dict[str, MethodSpec] = {}
+    for each in every:
+        for method, spec in each.experiment.methods.items():
+            methods.setdefault(method, spec)
+    name = join_words(list(dict.fromkeys(each.name for each in every)))
+    changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
+    return every[0].experiment.model_copy(update=changed)
 
 
 def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
@@ -120,82 +129,89 @@ def _refuse_other_data(every: Sequence[Results]) -> None:
     """Refuse folders whose manifests have another size of a data set of the same name."""
     for one, other in combinations(every, 2):
         for dataset in sorted({*one.datasets} & {*other.datasets}):
-            sizes = [[each.recorded(dataset).get(f"n_{what}") for what in _SIZES] for each in (one, other)]
-            if all(None not in size for size in sizes) and sizes[0] != sizes[1]:
-                here, there = (", ".join(f"{n} {what}" for n, what in zip(size, _SIZES, strict=True)) for size in sizes)
+            sizes = [_sizes(each, dataset) for each in (one, other)]
+            if all(sizes) and sizes[0] != sizes[1]:
+                here, there = (", ".join(size) for size in sizes)
                 raise ResultsError(f"{dataset} is not the same data: {here} in {one.folder}, {there} in {other.folder}")
 
 
-def _name_methods(every: Sequence[Results], swept: tuple[str, ...], metrics: Sequence[str]) -> list[dict[str, str]]:
-    """For each folder, what its methods are called in the whole."""
-    labels = [each.name for each in every]
-    labels = [
-        label if labels.count(label) == 1 else str(each.folder) for label, each in zip(labels, every, strict=True)
-    ]
-    names: list[dict[str, str]] = [{} for _ in every]
-    tables = _tables(every)
-    for method in dict.fromkeys(method for each in every for method in each.methods):
-        groups: list[list[_Table]] = []  # of tables that mean the same by the name
-        for table in tables:
-            if parts := {part: k for part, k in table.items() if method in every[k].methods}:
-                same = (g for g in groups if all(_are_alike(every, one, parts, method, swept, metrics) for one in g))
-                if (group := next(same, None)) is None:
-                    groups.append(group := [])
-                group.append(parts)
-        for group in groups:
-            folders = [k for table in group for k in table.values()]
-            for k in folders:
-                names[k][method] = method if len(groups) == 1 else f"{method} ({labels[folders[0]]})"
-    return names
+def _sizes(results: Results, dataset: str) -> list[str]:
+    """`300 instances`, `5 features`, `3 labels`; nothing where one is not known."""
+    facts = results.recorded(dataset)
+    known = [f"{facts[f'n_{what}']} {what}" for what in _SIZES if facts.get(f"n_{what}") is not None]
+    return known if len(known) == len(_SIZES) else []
 
 
-def _tables(every: Sequence[Results]) -> list[_Table]:
+# -------------------------------------------------------------------- what methods are called
+
+
+def _list_tables(every: Sequence[Results]) -> list[list[int]]:
     """The folders by table: `TABLE` with `TABLE_large`, if there is one of each, and without a common data set."""
-    places: dict[str, list[int]] = {}
+    names = [each.name for each in every]
+    tables = {k: [k] for k in range(len(every))}
+    for k, name in enumerate(names):
+        if names.count(name) == names.count(f"{name}_{LARGE}") == 1:
+            large = names.index(f"{name}_{LARGE}")
+            if not set(every[k].datasets) & set(every[large].datasets):
+                tables[k].append(large)
+                del tables[large]
+    return list(tables.values())
+
+
+def _label(every: Sequence[Results]) -> list[str]:
+    """The name of each experiment; of several with one name, the folder."""
+    names = [each.name for each in every]
+    return [each.name if names.count(each.name) == 1 else str(each.folder) for each in every]
+
+
+def _name_methods(every: Sequence[Results], labels: Sequence[str]) -> list[dict[str, str]]:
+    """For each of several results, what its methods are called in the whole."""
+    called: list[dict[str, str]] = [{} for _ in every]
+    for method in dict.fromkeys(method for each in every for method in each.methods):
+        groups = _group_alike(every, method)
+        for group in groups:
+            for k in group:
+                called[k][method] = method if len(groups) == 1 else f"{method} ({labels[group[0]]})"
+    return called
+
+
+def _group_alike(every: Sequence[Results], method: str) -> list[list[int]]:
+    """The positions of those that have a method of a name, by what they mean by it."""
+    groups: list[list[int]] = []
     for k, each in enumerate(every):
-        places.setdefault(each.name, []).append(k)
-    large = {}
-    for name, found in places.items():
-        others = places.get(f"{name}_{LARGE}", [])
-        if len(found) == len(others) == 1 and not _common(every[found[0]], every[others[0]]):
-            large[found[0]] = others[0]
-    return [{"": k, LARGE: large[k]} if k in large else {"": k} for k in range(len(every)) if k not in large.values()]
+        if method not in each.methods:
+            continue
+        for group in groups:
+            if all(_agree(every[i], each, method) for i in group):
+                group.append(k)
+                break
+        else:
+            groups.append([k])
+    return groups
 
 
-def _common(first: Results, second: Results) -> set[str]:
-    """The data sets that both have."""
-    return {*first.datasets} & {*second.datasets}
-
-
-def _are_alike(
-    every: Sequence[Results], one: _Table, other: _Table, method: str, swept: tuple[str, ...], metrics: Sequence[str]
-) -> bool:
-    """Whether two tables mean the same by a method's name.
-
-    Their large data sets may have other settings than the rest, so folders are compared with one another only if both
-    are of large data sets, neither is, or they have a data set in common.
-    """
-    pairs = [(part == another, every[i], every[k]) for part, i in one.items() for another, k in other.items()]
-    compared = [(first, second) for same, first, second in pairs if same or _common(first, second)]
-    return all(_agree(*pair, method, swept, metrics) for pair in compared or [pair[1:] for pair in pairs])
-
-
-def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]) -> bool:
-    """Whether two folders mean the same by a method's name."""
+def _agree(first: Results, second: Results, method: str) -> bool:
+    """Whether two results mean the same by a method's name."""
     if first.experiment.methods.get(method) != second.experiment.methods.get(method):
         return False
     if _varied(first, method) != _varied(second, method):
         return False
-    lasting = [metric for metric in metrics if not first.metric_facts(metric).is_time]
-    one, other = (_align(each.select("method", [method]), swept, lasting) for each in (first, second))
+    swept = list(dict.fromkeys([*first.swept, *second.swept]))
+    one, other = (_align(each.select("method", [method]), swept, swept) for each in (first, second))
     both = one.merge(other, on=["dataset", "method", *swept, "metric"])
-    return all(are_same(*means) for means in zip(both["mean_x"], both["mean_y"], strict=True))
+    for metric, here, there in zip(both["metric"], both["mean_x"], both["mean_y"], strict=True):
+        if not (first.metric_facts(metric).is_time or are_same(here, there)):
+            return False
+    return True
 
 
 def _varied(results: Results, method: str) -> set[str]:
     """The swept parameters of which a method has values."""
     own = results.summary[results.summary["method"] == method]
     return {path for path in results.swept if (own[path] != "").any()}
+
+
+# -------------------------------------------------------------------- what a reader must know
 
 
 def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec], swept: Iterable[str] = ()) -> list[str]:
@@ -228,28 +244,22 @@ def _without(method: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
     return method
 
 
-def _join_experiments(every: Sequence[Results]) -> Experiment:
-    """The first folder's experiment with the methods of all; what only one folder has is left out."""
-    methods: dict[str, MethodSpec] = {}
-    for each in every:
-        for method, spec in each.experiment.methods.items():
-            methods.setdefault(method, spec)
-    name = join_words(list(dict.fromkeys(each.name for each in every)))
-    changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
-    return every[0].experiment.model_copy(update=changed)
-
-
 def _remark_on_parts(every: Sequence[Results]) -> Iterator[str]:
     """What other settings the large data sets of a table have, and where their parameters are chosen."""
-    for table in _tables(every):
-        one, other = (every[k].experiment for k in (table[""], table.get(LARGE, table[""])))
+    for table in _list_tables(every):
+        one, other = (every[k].experiment for k in (table[0], table[-1]))
         found = list_other_methods(other, one.methods)
-        for name, spec in other.methods.items():
-            scopes = [each.tune.scope if each.tune else "none" for each in (spec, one.methods.get(name, spec))]
-            if scopes[0] != scopes[1]:
-                found.append(f"{name} is tuned with the scope {scopes[0]}, not {scopes[1]}")
+        for name in (name for name in other.methods if name in one.methods):
+            here, there = _scope(other.methods[name]), _scope(one.methods[name])
+            if here != there:
+                found.append(f"{name} is tuned with the scope {here}, not {there}")
         if found:
             yield f"In {other.name}: {'; '.join(found)}."
+
+
+def _scope(method: MethodSpec) -> str:
+    """Where a method's parameters are chosen."""
+    return method.tune.scope if method.tune else "none"
 
 
 def _remark_on_splits(every: Sequence[Results]) -> tuple[str, ...]:

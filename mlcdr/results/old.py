@@ -24,10 +24,11 @@ class OldResults:
         tried: Any
         repetition_means: Any
         joined: bool
-        points: tuple[tuple[str, ...], ...]
         swept: Any
         grids: dict[str, tuple[str, ...]]
 
+        @property
+        def points(self) -> tuple[Point, ...]: ...  # noqa: D102
         def lacks(self, method: str, path: str) -> bool: ...  # noqa: D102
 
     @cached_property

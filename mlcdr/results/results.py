@@ -45,13 +45,10 @@ class Results(OldResults):
     experiment : Experiment
     summary : frame
         The means over the splits; of a grid (`grids`) the best.
-    points : tuple of tuples
-        The points of the sweep in the config's order, a value of each of `swept`; methods without a swept parameter
-        have `""` there. Values at which nothing has a result are included.
     grids : dict
         Method → the paths of its grid, for methods of which only the best of a grid is shown.
-    read_scores, read_tuning : callable
-        Read `scores`; `chosen` and `tried`.
+    read_scores, read_tuning : callable or None
+        Read `scores`; `chosen` and `tried`. Joined folders have none.
     remarks : tuple of str
         What a reader must know of several folders that were joined: which of them have other splits.
     joined : bool
@@ -61,10 +58,9 @@ class Results(OldResults):
     folder: Path
     experiment: Experiment
     summary: pd.DataFrame
-    points: tuple[tuple[str, ...], ...]
     grids: dict[str, tuple[str, ...]]
-    read_scores: Callable[[], pd.DataFrame]
-    read_tuning: Callable[[], tuple[pd.DataFrame, pd.DataFrame]]
+    read_scores: Callable[[], pd.DataFrame] | None = None
+    read_tuning: Callable[[], tuple[pd.DataFrame, pd.DataFrame]] | None = None
     remarks: tuple[str, ...] = ()
     joined: bool = False
 
@@ -93,6 +89,8 @@ class Results(OldResults):
         ResultsError
             When they cannot be read; `NoResults` when there are none.
         """
+        if self.read_scores is None:
+            raise ResultsError(f"{self.folder}: only the means of several folders are joined")
         return self._in_order(_without_undefined(self.read_scores()))
 
     @cached_property
@@ -121,6 +119,8 @@ class Results(OldResults):
 
     @cached_property
     def _tuning(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        if self.read_tuning is None:
+            raise ResultsError(f"{self.folder}: only the means of several folders are joined")
         chosen, tried = self.read_tuning()
         return self._in_order(chosen), self._in_order(tried)
 
@@ -186,6 +186,25 @@ class Results(OldResults):
     def sweep(self) -> dict[str, int]:
         """Swept path → how many values it takes."""
         return {path: len(self.values(path)) for path in self.swept}
+
+    @cached_property
+    def points(self) -> tuple[tuple[str, ...], ...]:
+        """The points of the sweep in the config's order, a value of each of `swept`.
+
+        Methods without a swept parameter have `""` there. A value at which nothing has a result (all trials failed,
+        say) has its points, too, so that a comparison keeps its column: those of the other values.
+        """
+        if not self.swept:
+            return ((),)
+        found = set(self.summary[list(self.swept)].itertuples(index=False, name=None))
+        points = set(found)
+        for k, path in enumerate(self.swept):
+            others = [point for point in found if point[k]] or [("",) * len(self.swept)]
+            for value in set(self.values(path)) - {point[k] for point in found}:
+                points |= {(*point[:k], value, *point[k + 1 :]) for point in others}
+        frame = pd.DataFrame(points, columns=list(self.swept))
+        ordered = self._in_order(frame).sort_values(list(self.swept))
+        return tuple(ordered.itertuples(index=False, name=None))
 
     def at(self, places: pd.DataFrame) -> pd.DataFrame:
         """The numbers that stand at some places: `places` with the columns mean, std, se, n and those of grids.
@@ -415,8 +434,7 @@ def _assemble(
         scores = order_columns(_without_undefined(read()), orders)
         means = show_best(order_columns(means, orders), scores, grids, experiment, folder)
     summary = order_columns(means, _list_orders(means, experiment))
-    points = _list_points(summary, swept_of(summary, grids))
-    return Results(folder, experiment, summary, points, grids, read, tuning)
+    return Results(folder, experiment, summary, grids, read, tuning)
 
 
 def _list_orders(means: pd.DataFrame, experiment: Experiment) -> dict[str, list[str]]:
@@ -438,21 +456,3 @@ def _order_datasets(found: Iterable[str], experiment: Experiment) -> list[str]:
     part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
     written = [spec.short_name(part) for spec in experiment.datasets]
     return [called.get(name.casefold(), name) for name in written]
-
-
-def _list_points(summary: pd.DataFrame, swept: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The points that occur, in the order of the config's sweep.
-
-    A value of the sweep at which nothing has a result (all trials failed, say) has its points, too, so that a table
-    keeps its column: those of the other values.
-    """
-    if not swept:
-        return ((),)
-    found = set(summary[list(swept)].itertuples(index=False, name=None))
-    points = set(found)
-    for k, path in enumerate(swept):
-        others = [point for point in found if point[k]] or [("",) * len(swept)]
-        for value in set(summary[path].cat.categories) - {"", *(point[k] for point in found)}:
-            points |= {(*point[:k], value, *point[k + 1 :]) for point in others}
-    order = [{value: k for k, value in enumerate(summary[path].cat.categories)} for path in swept]
-    return tuple(sorted(points, key=lambda point: [places[v] for places, v in zip(order, point, strict=True)]))
