@@ -142,9 +142,9 @@ def _list_tried(results: Results, dataset: str) -> pd.DataFrame:
     judging = [metric for metric in results.metrics if results.metric_facts(metric).higher_is_better is not None]
     if results.grids and judging:
         scores = results.scores[results.scores["metric"] == judging[0]]
-        seen = scores[scores["method"].isin(results.grids)].drop(columns=["split", "metric"]).astype({"value": float})
+        seen = scores[scores["method"].isin(results.grids)].drop(columns="metric")
         tried = pd.concat([tried.astype(object), seen.astype(object).assign(criterion=judging[0])])
-    tried = tried[tried["dataset"] == dataset].drop(columns="dataset")
+    tried = tried[tried["dataset"] == dataset].drop(columns=["dataset", "split"])
     paths = [name for name in tried if name not in ("method", "criterion", "value")]
     points = summarise(tried.fillna(dict.fromkeys(paths, "")), ["method", "criterion", *paths])
     return points[points["mean"].abs() <= LARGEST]

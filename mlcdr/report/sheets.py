@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from mlcdr.comparison.comparison import Comparison
-from mlcdr.results.frame import make_places
+from mlcdr.results.frame import make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
 from mlcdr.tables.arrangement import mark_best
@@ -107,11 +107,10 @@ def tabulate_choices(results: Results, dataset: str) -> Sheet | None:
     chosen = results.chosen[results.chosen["dataset"] == dataset]
     if chosen.empty:
         return None
-    paths = [name for name in chosen if name not in ("dataset", "method", "parameter", "value")]
-    paths = [path for path in paths if (results.chosen[path] != "").any()]  # those of a tuned method
+    paths = [path for path in paths_of(chosen) if (results.chosen[path] != "").any()]  # those of a tuned method
     rows = []
-    for labels, values in chosen.groupby(["method", *paths, "parameter"], sort=False)["value"]:
-        method, *point, parameter = labels
+    groups = chosen.groupby(["method", *paths, "parameter"], sort=False, observed=True)["value"]
+    for (method, *point, parameter), values in groups:
         rows.append((method, *(value or DASH for value in point), parameter, _count_values(values)))
     heads = ("Method", *(shorten_path(path, paths) for path in paths), "Parameter", "Chosen (how often)")
     last = len(heads) - 1
