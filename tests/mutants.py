@@ -41,10 +41,10 @@ KNOWN = Path(__file__).with_suffix(".txt")
 
 # A module, and the tests that are to kill its mutants.
 MODULES = {
-    "mlcdr/metrics/label_sets.py": "tests/test_metrics.py tests/methods/test_metrics.py tests/methods/test_field.py "
+    "mlcdr/metrics/label_sets.py": "tests/metrics tests/methods/test_field.py "
     "tests/experiment/test_by_label.py",
-    "mlcdr/metrics/outcome.py": "tests/test_metrics.py tests/test_ranking_metrics.py",
-    "mlcdr/metrics/ranking.py": "tests/test_ranking_metrics.py",
+    "mlcdr/metrics/outcome.py": "tests/metrics",
+    "mlcdr/metrics/ranking.py": "tests/metrics/test_ranking.py",
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
     "mlcdr/comparison/statistics.py": "tests/reporting/test_statistics.py tests/reporting/test_significance.py",
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py "

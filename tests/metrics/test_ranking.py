@@ -23,29 +23,25 @@ PROPENSITY = {
     "normalise": (True, False),
     "ties": ORDER,
 }
-# Of each metric: whether more is better, what it needs, and its options, the default of each first.
-DECLARED: dict[str, tuple[bool, str, dict[str, tuple[object, ...]]]] = {
-    "one_error": (False, "top", {"zero_division": (1, 0, "skip"), "ties": ORDER}),
-    "coverage": (
-        False,
-        "scores",
-        {"count": ("steps", "labels"), "ties": ("worst", "first", "best"), "zero_division": (0, "skip")},
-    ),
-    "ranking_loss": (False, "scores", {"ties": ("wrong", "half", "right"), "zero_division": EMPTY}),
-    "label_ranking_average_precision": (True, "scores", {"zero_division": (1, 0, "skip")}),
-    "macro_auc": (True, "scores", {"zero_division": ("skip", 0, 0.5, 1)}),
-    "example_auc": (True, "scores", {"zero_division": ("skip", 0, 0.5, 1)}),
-    "micro_auc": (True, "scores", {}),
-    "macro_average_precision": (True, "scores", {"zero_division": ("skip", 0, 1)}),
-    "micro_average_precision": (True, "scores", {}),
-    "r_precision": (True, "scores", {"zero_division": EMPTY, "ties": ORDER}),
-    "precision_at_k": (True, "top", AT_K),
-    "recall_at_k": (True, "top", {**AT_K, "of": ("all", "reachable")}),
-    "ndcg_at_k": (True, "top", AT_K),
-    "psp_at_k": (True, "top", PROPENSITY),
-    "psndcg_at_k": (True, "top", PROPENSITY),
-    "log_loss": (False, "probabilities", {"of": ("cell", "instance"), "clip": (2.0**-52, Numbers(open=True))}),
-    "brier_score": (False, "probabilities", {"of": ("cell", "instance")}),
+# The options of each metric, the default of each first.
+OPTIONS: dict[str, dict[str, tuple[object, ...]]] = {
+    "one_error": {"zero_division": (1, 0, "skip"), "ties": ORDER},
+    "coverage": {"count": ("steps", "labels"), "ties": ("worst", "first", "best"), "zero_division": (0, "skip")},
+    "ranking_loss": {"ties": ("wrong", "half", "right"), "zero_division": EMPTY},
+    "label_ranking_average_precision": {"zero_division": (1, 0, "skip")},
+    "macro_auc": {"zero_division": ("skip", 0, 0.5, 1)},
+    "example_auc": {"zero_division": ("skip", 0, 0.5, 1)},
+    "micro_auc": {},
+    "macro_average_precision": {"zero_division": ("skip", 0, 1)},
+    "micro_average_precision": {},
+    "r_precision": {"zero_division": EMPTY, "ties": ORDER},
+    "precision_at_k": AT_K,
+    "recall_at_k": {**AT_K, "of": ("all", "reachable")},
+    "ndcg_at_k": AT_K,
+    "psp_at_k": PROPENSITY,
+    "psndcg_at_k": PROPENSITY,
+    "log_loss": {"of": ("cell", "instance"), "clip": (2.0**-52, Numbers(open=True))},
+    "brier_score": {"of": ("cell", "instance")},
 }
 OF_LABELS = {
     "auc": (True, "scores"),
@@ -80,11 +76,10 @@ def value(name: str, Y: np.ndarray, S: np.ndarray, **options: object) -> float:
     return METRICS[name].of(outcome(Y, S), options)
 
 
-def test_directions_and_options_are_those_that_results_were_computed_with() -> None:
-    assert [metric.name for metric in ranking.METRICS] == list(DECLARED)
+def test_options_are_those_that_results_were_computed_with() -> None:
+    assert [metric.name for metric in ranking.METRICS] == list(OPTIONS)
     for metric in ranking.METRICS:
-        better, needs, options = DECLARED[metric.name]
-        assert (metric.higher_is_better, metric.needs) == (better, needs), metric.name
+        options = OPTIONS[metric.name]
         assert metric.parameters == {key: values[0] for key, values in options.items()}, metric.name
         allowed = {key: values[1] if isinstance(values[1], Numbers) else values for key, values in options.items()}
         assert metric.allowed == allowed, metric.name
