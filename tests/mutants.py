@@ -41,8 +41,7 @@ KNOWN = Path(__file__).with_suffix(".txt")
 
 # A module, and the tests that are to kill its mutants.
 MODULES = {
-    "mlcdr/metrics/label_sets.py": "tests/metrics tests/methods/test_field.py "
-    "tests/experiment/test_by_label.py",
+    "mlcdr/metrics/label_sets.py": "tests/metrics tests/methods/test_field.py tests/experiment/test_by_label.py",
     "mlcdr/metrics/outcome.py": "tests/metrics",
     "mlcdr/metrics/ranking.py": "tests/metrics/test_ranking.py",
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
