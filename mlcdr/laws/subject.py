@@ -86,10 +86,11 @@ class PartSubject(Subject):
         return ComposedClassifier(learner, **{self.family: part})
 
     def compose_small(self) -> ComposedClassifier:
-        """The same with 3 dimensions, if it has a number of dimensions that is not set."""
-        name = size_parameter_of(self.target)
-        free = name in registry.parameters(self.target) and getattr(self.make(), name, None) is None
-        return self.compose(**({name: 3} if free else {}))
+        """The same with 3 dimensions, or features, if it has a number of them that is not set."""
+        given = self.make()
+        names = (size_parameter_of(self.target), "n_features")
+        free = [name for name in names if name in registry.parameters(self.target) and getattr(given, name, 0) is None]
+        return self.compose(**dict.fromkeys(free, 3))
 
     def score(self, X: Any, Y: Any, new: Any) -> Array:
         """Fit to (X, Y) and score new rows: real scores, or label sets of a classifier."""

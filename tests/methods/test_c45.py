@@ -6,12 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.stats import beta, norm
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from mlcdr.methods.component import Component
-from mlcdr.methods.ensembles.rakel import RAkEL
 from mlcdr.methods.learners.c45 import C45
 from mlcdr.methods.learners.m5.compiled import WARM_UP
 from mlcdr.methods.learners.m5p import M5P
@@ -219,11 +216,6 @@ def test_awkward_classes_and_names():
     np.testing.assert_array_equal(
         C45().fit(X[order], Y[order, 0]).predict_proba(X), C45().fit(X, Y[:, 0]).predict_proba(X)
     )
-    built = Component.parse(
-        "learner", {"rakel": {"estimator": {"c45": {"min_instances": 4}}, "random_state": 1}}
-    ).build()
-    by_hand = RAkEL(C45(min_instances=4), random_state=1).fit(X, Y)
-    np.testing.assert_array_equal(built.fit(sp.csr_array(X), Y).predict(X), by_hand.predict(X))
 
 
 @pytest.mark.parametrize("largest", [1.0, 1e300, 1.5e308, np.finfo(float).max])

@@ -49,8 +49,6 @@ def test_settled_moments_survive_their_factorisation():
     np.testing.assert_allclose(regression.coefficients(settled, 1.0), regression.coefficients(m, 1.0))
     np.testing.assert_allclose(first, regression.coefficients(m))
     assert not m.uncentred().settled().centred
-    with pytest.raises(ValueError, match="before `uncentred`"):
-        m.uncentred().with_constant()
 
 
 @pytest.mark.parametrize("sparse", [False, True])

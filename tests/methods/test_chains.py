@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multioutput import ClassifierChain as TheirChain
 from sklearn.tree import DecisionTreeClassifier
 
@@ -17,7 +17,6 @@ from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.classifiers.mlknn import MLkNN
 from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.logistic_regression import LogisticRegression as OurLogistic
 from mlcdr.methods.learners.ridge import Ridge as OurRidge
 from mlcdr.methods.thresholds import Maximise
@@ -56,28 +55,6 @@ def test_ridge_links_by_loops(cls, name):
         np.testing.assert_array_equal(found.predict(X[-12:]), expected > 0.5)
     found = cls(OurRidge(0.5)).fit(as_sparse(X[:-12]), sp.csr_array(Y[:-12]))
     np.testing.assert_allclose(found.decision_function(as_sparse(X[-12:])) + 0.5, expected, atol=1e-8)
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_least_squares_links_by_loops(cls):
-    X, Y = problem("plain")
-    Y = Y[:, [0, 1, 2, 3, 5]]
-    expected = by_loops(cls, LinearRegression, X[:-30], Y[:-30].astype(float), X[-30:])
-    held_out = Moments.from_arrays(X, Y).without(np.arange(90, 120))
-    for rule in ("minimum_norm", "drop_aliased"):
-        found = cls(LeastSquares(rule)).fit_moments(held_out)
-        np.testing.assert_allclose(found.decision_function(X[-30:]) + 0.5, expected, atol=1e-8)
-    assert cls().fit(X, Y).decision_function(X).shape == Y.shape
-
-
-def test_dependent_columns_in_a_chain_go_by_the_rule_of_lm():
-    """A label that repeats one before it is explained by it alone; a copy of it as a later input is aliased."""
-    X, Y = problem("dependent")
-    Y = np.column_stack([Y[:, :3], Y[:, 0]])
-    found = ClassifierChain(LeastSquares("drop_aliased")).fit(X, Y)
-    coefficients = found.links_[3].model.coef_[0]
-    np.testing.assert_allclose(coefficients, np.eye(20)[17], atol=1e-9)
-    np.testing.assert_array_equal(found.predict(X)[:, 3], found.predict(X)[:, 0])
 
 
 @pytest.mark.parametrize("order", [None, [3, 0, 4, 1, 2]])
@@ -141,15 +118,6 @@ def test_a_multilabel_classifier_is_a_base_by_its_vectors(cls, rows):
     if cls is ClassifierChain:
         second = MLkNN(5).fit(np.hstack([X, Y[:, :1]]), Y[:, 1])
         np.testing.assert_array_equal(said[:, 1], second.predict(np.hstack([X, said[:, :1]])))
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_a_classifier_of_a_constant_label_says_the_constant(cls):
-    X, Y = problem("plain")
-    Y[:, 3] = 1
-    said = cls(LogisticRegression()).fit(X, Y).predict(X)
-    assert said[:, 3].all()
-    assert not said[:, 4].any()
 
 
 @pytest.mark.parametrize("cls", ALL)

@@ -31,7 +31,7 @@ from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.local_features.same_for_all import SameForAll
-from mlcdr.methods.thresholds import Fixed, PCut, Zero
+from mlcdr.methods.thresholds import Fixed, PCut
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
 
@@ -204,17 +204,19 @@ def test_a_threshold_is_fitted_once_for_each_number_of_dimensions():
     assert model.threshold_ is model.threshold_of()
     settled = model.settled(2)
     assert settled.threshold_ is settled.threshold_of() is model.threshold_of(2)
-    classifier = ComposedClassifier(LogisticRegression(), threshold=PCut()).fit(X, Y)
-    scores = classifier.output(X)
-    np.testing.assert_array_equal(classifier.predict(X), PCut().fit(scores, Y).apply(scores))
 
 
-def test_a_dual_space_is_the_label_space():
-    X, Y = problem("plain")
-    with pytest.raises(ValueError, match="a dual space reduces the labels itself"):
-        ComposedClassifier(LeastSquares(), label_space=PLST(), dual_space=DDSR(2)).fit(X, Y)
-    with pytest.raises(ValueError, match="fits label sets, not codes"):
-        ComposedClassifier(KNeighborsClassifier(), dual_space=DDSR(2)).fit(X, Y)
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"learner": LeastSquares(), "label_space": PLST(), "dual_space": DDSR(2)}, "leave `label_space` out"),
+        ({"learner": KNeighborsClassifier(), "dual_space": DDSR(2)}, "fits label sets, not codes"),
+        ({"learner": KNeighborsClassifier(), "label_space": PLST()}, "fits label sets, not codes"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(parts, told):
+    with pytest.raises(ValueError, match=told):
+        ComposedClassifier(**parts).fit(*problem("plain"))
 
 
 def test_parts_are_fitted_themselves_only_where_they_are_the_fits_own():
@@ -226,19 +228,6 @@ def test_parts_are_fitted_themselves_only_where_they_are_the_fits_own():
         assert (model.learner_ is parts["learner"]) == own
         assert (model.label_space_ is parts["label_space"]) == own
         assert (model.feature_steps_[0] is parts["feature_space"][0]) == own
-
-
-def test_a_classifier_fits_no_codes():
-    X, Y = problem("plain")
-    with pytest.raises(ValueError, match="fits label sets, not codes"):
-        ComposedClassifier(KNeighborsClassifier(), label_space=PLST()).fit(X, Y)
-
-
-def test_thresholds():
-    scores = np.array([[0.5, 0.6, 0.4], [-1.0, -2.0, -0.5], [0.0, 0.0, 0.0]])
-    assert Fixed(0.5).apply(scores).tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
-    assert Zero().apply(scores).tolist() == [[1, 1, 1], [0, 0, 0], [0, 0, 0]]
-    assert Zero(fallback="top").apply(scores).tolist() == [[1, 1, 1], [0, 0, 1], [1, 0, 0]]
 
 
 @pytest.mark.parametrize("make", [np.asarray, as_sparse])

@@ -68,15 +68,6 @@ def test_probabilities_are_such_where_they_are_offered(estimator):
             model.predict_proba(X)
 
 
-def test_probabilities_are_offered_exactly_where_the_estimator_has_them():
-    for cls in (mlcdr.BinaryRelevance, mlcdr.ClassifierChain):
-        assert hasattr(cls(LogisticRegression()), "predict_proba")
-        assert not hasattr(cls(mlcdr.Ridge()), "predict_proba")
-        assert hasattr(mlcdr.ComposedClassifier(cls(LogisticRegression())), "predict_proba")
-        assert not hasattr(mlcdr.ComposedClassifier(cls(mlcdr.Ridge())), "predict_proba")
-    assert not hasattr(mlcdr.ComposedClassifier(mlcdr.Ridge(), label_space=mlcdr.CPLST()), "predict_proba")
-
-
 @pytest.mark.parametrize(
     "learner",
     [

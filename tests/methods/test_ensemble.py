@@ -10,7 +10,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.occ import OCC
-from mlcdr.methods.component import Component
 from mlcdr.methods.ensembles.ensemble import Ensemble
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
@@ -58,10 +57,6 @@ def test_any_classifier_is_a_member():
     said = eocc.fit(sp.csr_array(X), sp.csr_array(Y)).predict(sp.csr_array(X))
     np.testing.assert_array_equal(said, eocc.fit(X, Y).predict(X))
     assert not said[:, 4].any()
-    built = Component.parse(
-        "learner", {"ensemble": {"estimator": {"classifier_chain": {"estimator": "ridge"}}}}
-    ).build()
-    assert built.set_params(random_state=0).fit(X, Y).predict(X).shape == Y.shape
 
 
 def test_deterministic_modes_of_the_authors_program(reference, monkeypatch):
@@ -92,15 +87,3 @@ def test_deterministic_modes_of_the_authors_program(reference, monkeypatch):
         model = Ensemble(chain, n_members, variant="published_code").fit(X, Y.T)
         theirs = np.loadtxt(folder / f"ecc_m{n_members}_pred_mode{mode}_LxNt.csv", delimiter=",")
         np.testing.assert_array_equal(model.predict(new), theirs.T)
-
-
-def test_ridge_chain_of_the_authors_program(reference):
-    folder = reference("sun2017_small")
-    load = lambda name: np.loadtxt(folder / f"{name}.csv", delimiter=",")  # noqa: E731
-    X, Y, new = load("clmlc_X"), load("clmlc_Y_LxN").T, load("clmlc_Xt")
-    chain = ClassifierChain(Ridge(0.1, "penalised")).fit(X, Y)
-    for k, link in enumerate(chain.links_):
-        ours = np.append(link.model.intercept_, link.model.coef_)
-        np.testing.assert_allclose(ours, load(f"cc_ridge_W_label{k + 1}_bias_first"), atol=1e-11)
-    np.testing.assert_allclose(chain.decision_function(new) + 0.5, load("cc_ridge_scores_canonical_NtxL"), atol=1e-11)
-    np.testing.assert_array_equal(chain.predict(new), load("cc_ridge_pred_canonical_LxNt").T)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsRegressor
 
 from mlcdr.methods.composition import ComposedClassifier
@@ -19,7 +18,7 @@ from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.thresholds import Zero
 from mlcdr.numerics.moments import Moments
-from tests.methods.problems import NAMES, as_sparse, problem
+from tests.methods.problems import NAMES, problem
 
 OPTIONS = {
     "the paper's": {},
@@ -73,23 +72,6 @@ def test_the_learner_gets_the_codes_as_moments(name, options):
     for learner in (LeastSquares(), Ridge(2.0, "penalised"), Ridge(2.0, "none")):
         expected = learner.fit(*codes.rows()).predict(X)
         np.testing.assert_allclose(learner.fit_moments(codes).predict_valid(X), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "options", [OPTIONS["ridge"], OPTIONS["±1"], OPTIONS["centred"]], ids=["ridge", "±1", "centred"]
-)
-def test_dense_sparse_and_settled_moments_agree(options):
-    X, Y = problem("sparse counts")
-    found = []
-    for moments in (
-        Moments.from_arrays(X, Y),
-        Moments.from_arrays(as_sparse(X), sp.csr_array(Y)),
-        Moments.from_arrays(X, Y).settled(),
-    ):
-        model = ComposedClassifier(Ridge(), FaIE(4, **options)).fit_moments(moments)
-        found.append(model.label_space_.decode(model.output(X)))
-    np.testing.assert_allclose(found[1], found[0], atol=1e-8)
-    np.testing.assert_allclose(found[2], found[0], atol=1e-8)
 
 
 def test_the_authors_program_on_yeast(reference):
@@ -179,10 +161,3 @@ def test_degenerate_data():
             assert np.isfinite(model.decision_function(x)).all()
     assert not ComposedClassifier(Ridge(), FaIE()).fit(X, np.zeros((120, 3))).predict(X).any()
     assert ComposedClassifier(Ridge(1e-6), FaIE()).fit(X, np.ones((120, 3))).predict(X).all()
-
-
-@pytest.mark.parametrize("wrong", [{"weight": -1}, {"coding": "centred"}, {"rounding": "up"}, {"constant": 3}], ids=str)
-def test_impossible_parameters_are_refused(wrong):
-    X, Y = problem("plain")
-    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter"):
-        FaIE(**wrong).fit(X, Y)

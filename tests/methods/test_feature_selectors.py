@@ -22,7 +22,6 @@ from mlcdr.methods.feature_space.wrapper import Wrapper
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.local_features.mlfs import LocalMLFS
 from mlcdr.numerics import graphs, row_sparse
-from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 
@@ -249,6 +248,7 @@ def test_awkward_features(step, name):
 
 @pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
 def test_order_of_labels(step):
+    """That of rows is a law (`tests/laws`)."""
     X, Y, unlabelled = data()
     order = np.random.default_rng(0).permutation(Y.shape[1])
     scores = fit_with(step, X, Y, unlabelled).scores_
@@ -286,13 +286,3 @@ def test_unlabelled_rows_go_through_the_steps_before():
     pca = PCA(n_components=4).fit(X)
     alone = CSFS(n_features=2).fit(pca.transform(X), Y, pca.transform(unlabelled))
     np.testing.assert_allclose(fitted[1].scores_, alone.scores_)
-
-
-def test_moments_keep_their_unlabelled_rows_where_they_stay_what_they_are():
-    X, Y, unlabelled = data()
-    moments = Moments.from_arrays(X, Y).with_unlabelled(unlabelled)
-    assert moments.without(np.arange(5)).unlabelled is unlabelled
-    assert moments.uncentred().unlabelled is unlabelled
-    assert moments.map_labels(np.zeros(8), np.eye(8)).unlabelled is unlabelled
-    assert moments.with_constant().unlabelled is None
-    assert Moments.from_arrays(X, Y).unlabelled is None

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import os
-from collections import defaultdict
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.linalg
@@ -29,8 +24,6 @@ from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.numerics import regression
-from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -301,34 +294,6 @@ def projector(fitted):
     return Q @ Q.T
 
 
-def test_mapped_features_have_the_moments_of_the_formula():
-    for name in ("plain", "wide"):
-        X, Y = problem(name)
-        X += 2
-        P = np.random.default_rng(0).standard_normal((X.shape[1], 4))
-        V = np.random.default_rng(1).standard_normal((6, 2))
-        offset = np.arange(X.shape[1]) / 7
-        for features in (X, as_sparse(X)):
-            m = Moments.from_arrays(features, Y)
-            expected = Moments.from_arrays((X - offset) @ P, Y)
-            for got, want in (
-                (m.map_features(P, offset), expected),
-                (m.map_features(P), Moments.from_arrays(X @ P, Y)),
-                (m.settled().map_features(P, offset), expected),
-                (m.map_labels(m.mean_y, V).map_features(P, offset), expected.map_labels(m.mean_y, V)),
-                (m.map_features(P, offset).map_labels(m.mean_y, V), expected.map_labels(m.mean_y, V)),
-                (m.map_features(P, offset).without(np.arange(5)), expected.without(np.arange(5))),
-            ):
-                for part in ("mean_x", "mean_y", "xx", "xy", "yy"):
-                    np.testing.assert_allclose(getattr(got, part), getattr(want, part), rtol=1e-9, atol=1e-8)
-                np.testing.assert_allclose(regression.coefficients(got), regression.coefficients(want), atol=1e-9)
-                np.testing.assert_allclose(
-                    regression.coefficients(got.with_constant().uncentred(), 0.5),
-                    regression.coefficients(want.with_constant().uncentred(), 0.5),
-                    atol=1e-9,
-                )
-
-
 # -------------------------------------------------------------------- identities
 
 
@@ -390,25 +355,6 @@ def test_mvmd_minimises_its_least_squares(name):
                 A = x @ P + 1e-3 * rng.standard_normal((len(x), kept))
                 B = y.T @ x @ P + 1e-3 * rng.standard_normal((6, kept))
                 assert best <= objective(P, beta, A, B)
-
-
-@pytest.mark.parametrize("beta", [0.2, 0.5, 0.9])
-def test_mvmd_between_its_limits(beta):
-    """What it gives up of variance it gains in dependence: on both counts it lies between PCA and MDDMp."""
-    X, Y = problem("plain")
-    x, y = X - X.mean(0), 2.0 * Y
-
-    def reached(estimator):
-        P = estimator.fit(X, Y).components_.T
-        return np.sum((x @ P) ** 2), np.sum((y.T @ x @ P) ** 2)
-
-    for m in (1, 3, 5):
-        (most, _), (variance, dependence), (_, greatest) = map(reached, (PCA(m), MVMD(m, beta=beta), MDDM(m)))
-        assert variance <= most * (1 + 1e-12)
-        assert dependence <= greatest * (1 + 1e-12)
-        assert (1 - beta) * variance + beta * dependence >= (1 - beta) * most
-        # the more β, the more dependence
-        assert dependence >= reached(MVMD(m, beta=beta - 0.1))[1] * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("name", TAME)
@@ -665,13 +611,6 @@ def test_written_in_a_config():
             Component.parse("feature_space", {"pca": {"n_components": wrong}}).build()
 
 
-def test_rank_that_moments_without_rows_cannot_tell():
-    X, Y = problem("plain")
-    X[:, 5] = X[:, 1] + X[:, 2] + 1e-5 * X[:, 5]
-    with pytest.raises(IllConditioned):
-        LabelCCA(alpha=0.0).fit_moments(Moments.from_arrays(X, Y).settled())
-
-
 @every_in("plain", "wide", "sparse counts")
 def test_in_a_composition_moments_do_what_rows_do(estimator, name):
     """With a label space and a penalised intercept after it; from downdated moments, and step by step from rows."""
@@ -716,61 +655,3 @@ def test_number_of_dimensions_at_the_papers_threshold(real_dataset, name, pca, m
         rank_x = np.linalg.matrix_rank(x - x.mean(0))
         assert PCA().fit_moments(moments).n_positive_ == MVMD().fit_moments(moments).n_positive_ == rank_x
     assert MLDA(weights="entropy").fit_moments(moments).n_positive_ <= y.any(axis=0).sum() - 1
-
-
-TOOLBOX = {
-    "PCA+BR(dim=30)": PCA(30),
-    "MDDM+BR(dim=L)": MDDM(),
-    "CCA+BR(dim=L)": LabelCCA(alpha=1.0, label_alpha=0.0, norm="unit"),
-    "OPLS+BR(dim=L)": OPLS(alpha=1.0, norm="unit"),
-    # (of MLSI) labels {0, 1} and β = ½ there are labels ±1 and β = ⅕
-    "MLDA+BR(dim=L)": MLDA(alpha=1.0, norm="unit", variant="mlc_toolbox"),
-    "MHSL+BR(dim=30)": MLHSL(30, norm="unit", variant="mlc_toolbox"),
-    "MLSI+BR(dim=30)": MLSI(30, beta=0.2, alpha=1.0, form="covariance", norm="unit"),
-}
-
-
-@pytest.mark.parametrize("row", TOOLBOX)
-@pytest.mark.parametrize("name", ["emotions", "yeast"])
-def test_an_independent_toolbox_predicts_the_same(real_dataset, reference, name, row):
-    """MLC Toolbox on fixed folds: ridge 1 with a penalised bias, labels with a score > ½, or the top one."""
-    expected: dict = defaultdict(dict)
-    with (reference("toolbox_ridge_5fold") / "metrics.csv").open() as file:
-        for line in csv.DictReader(file):
-            if (line["method"], line["dataset"]) == (row, name):
-                expected[int(line["fold"])][line["metric"]] = float(line["value"])
-    folder = os.environ.get("MLCDR_FOLDS")
-    if not folder:
-        pytest.skip("needs the fixed folds: set MLCDR_FOLDS to the folder that holds them")
-    folds = np.loadtxt(Path(folder) / f"{name}.5fold.csv", skiprows=1, dtype=int)
-    dataset = real_dataset(name)
-    whole = Moments.from_arrays(dataset.X, dataset.Y)
-    for fold, values in expected.items():
-        test = np.flatnonzero(folds == fold - 1)
-        moments = whole.without(test)
-        step = TOOLBOX[row].fit_moments(moments)
-        # the toolbox's labels are not centred: a penalised bias tells
-        scores = (
-            Ridge(1.0, "penalised")
-            .fit_moments(step.transform_moments(moments))
-            .predict(step.transform(dataset.X[test]))
-        )
-        sets, truth = scores > 0.5, dataset.Y[test] > 0
-        empty = np.flatnonzero(~sets.any(axis=1))
-        sets[empty, scores[empty].argmax(axis=1)] = True
-        both, either = (sets & truth).sum(axis=1), (sets | truth).sum(axis=1)
-        sizes = sets.sum(axis=1) + truth.sum(axis=1)
-        counts = sets.sum(axis=0) + truth.sum(axis=0)
-        macro = 2 * (sets & truth).sum(axis=0) / np.maximum(counts, 1)
-        got = {
-            "exact": (sets == truth).all(axis=1).mean(),
-            "hamming": (sets == truth).mean(),
-            "acc": (both / either).mean(),
-            "fscore": (2 * both / sizes).mean(),
-            "macroF1": macro.mean(),
-            "microF1": 2 * both.sum() / sizes.sum(),
-        }
-        assert set(values) == set(got)
-        for metric, value in values.items():
-            assert got[metric] == pytest.approx(value, abs=1e-9), metric
-    assert len(expected) == 5

@@ -107,14 +107,6 @@ def test_a_classifier_of_one_label_is_fitted_as_binary_relevance_says(learner) -
     assert alone.learner is learner
 
 
-def test_behind_a_label_space_it_is_refused_as_before() -> None:
-    X, Y = problem("plain")
-    from mlcdr.methods.label_space.plst import PLST
-
-    with pytest.raises(ValueError, match="LogisticRegression fits label sets, not codes"):
-        ComposedClassifier(LogisticRegression(), label_space=PLST(2)).fit(X, Y)
-
-
 # -------------------------------------------------------------------- what is adapted
 
 

@@ -94,11 +94,6 @@ def test_predictions_in_blocks_are_the_same(monkeypatch):
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
 
 
-def test_far_from_all_rows_the_mean_is_predicted():
-    X, Y = problem("plain")
-    np.testing.assert_allclose(KernelRidge(gamma=1.0).fit(X, Y).predict(X[:1] + 1e3), [Y.mean(0)])
-
-
 def test_rows_that_come_twice_halve_alpha():
     X, Y = problem("plain")
     twice = KernelRidge(1.0, gamma=0.1).fit(np.vstack([X, X]), np.vstack([Y, Y]))
@@ -119,11 +114,8 @@ def test_a_kernel_that_is_not_positive_semi_definite_needs_alpha():
         np.testing.assert_allclose(enough.predict(X), expected, atol=1e-8)
 
 
-def test_impossible_parameters_and_features_are_refused():
+def test_features_that_overflow_and_sums_without_rows_are_refused():
     X, Y = problem("plain")
-    for wrong in ({"alpha": 0.0}, {"gamma": -1.0}, {"kernel": "guassian"}, {"solver": "lu"}, {"degree": -1}):
-        with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter"):
-            KernelRidge(**wrong).fit(X, Y)
     with pytest.raises(ValueError, match=r"poly.* overflows on these features"):
         KernelRidge(kernel="poly", degree=200).fit(X * 1e6, Y)
     with pytest.raises(ValueError, match="no longer have their rows"):
@@ -302,14 +294,6 @@ def test_where_the_kernel_is_the_identity_cplst_is_plst_and_occa_its_reverse():
     np.testing.assert_allclose(np.abs(occa.directions_[::-1]), np.abs(plst.directions_), atol=1e-7)
 
 
-def test_cplst_is_occa_and_plst_together():
-    X, Y = problem("plain")
-    spaces = [PLST().fit(X, Y)]
-    spaces += [cls(regression=KernelRidge(0.3, gamma=0.1)).fit(X, Y) for cls in (KernelOCCA, KernelCPLST)]
-    plst, occa, cplst = (s.directions_.T * s.eigenvalues_ @ s.directions_ for s in spaces)
-    np.testing.assert_allclose(cplst, occa + plst, atol=1e-9)
-
-
 @pytest.mark.parametrize("cls", SPACES)
 def test_all_dimensions_are_plain_kernel_ridge(cls):
     X, Y = problem("plain")
@@ -320,17 +304,6 @@ def test_all_dimensions_are_plain_kernel_ridge(cls):
     np.testing.assert_array_equal(whole.predict(X), plain.predict(X))
     expected = sklearn_scores(X[:90], Y[:90].astype(float), X[90:], 0.2, kernel="gaussian", gamma=0.1)
     np.testing.assert_allclose(plain.decision_function(X[90:]) + 0.5, expected, atol=1e-10)
-
-
-@pytest.mark.parametrize("cls", SPACES)
-def test_order_of_labels_and_of_rows_does_not_matter(cls):
-    X, Y = problem("plain")
-    rng = np.random.default_rng(0)
-    rows, labels = rng.permutation(90), rng.permutation(6)
-    learner = KernelRidge(0.2, gamma=0.1)
-    expected = ComposedClassifier(learner, cls(3)).fit(X[:90], Y[:90]).decision_function(X)
-    moved = ComposedClassifier(learner, cls(3)).fit(X[rows], Y[rows][:, labels]).decision_function(X)
-    np.testing.assert_allclose(moved, expected[:, labels], atol=1e-8)
 
 
 @pytest.mark.parametrize("cls", SPACES)

@@ -82,14 +82,6 @@ def test_of_equal_centres_the_first_counts():
     assert (nearest_centre(X, np.array([centre, np.nextafter(centre, 1), centre])) == 0).all()
 
 
-def test_row_order_does_not_matter_from_given_centres():
-    rng = np.random.default_rng(1)
-    X, order = rng.standard_normal((40, 4)), rng.permutation(40)
-    one = SingleStartKMeans(5, init=X[:5]).fit(X)
-    other = SingleStartKMeans(5, init=X[:5]).fit(X[order])
-    np.testing.assert_array_equal(other.labels_, one.labels_[order])
-
-
 @pytest.mark.parametrize("init", [[[1.0, 2.0]], np.zeros((3, 5)), np.zeros((40, 4))])
 def test_a_start_that_does_not_fit_is_refused(init):
     with pytest.raises(ValueError, match="init must hold n_clusters="):

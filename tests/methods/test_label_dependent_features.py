@@ -238,11 +238,3 @@ def test_a_selector_in_another_keeps_its_own_number_of_features_where_that_says_
     none = {name: {"selector": "gain_ratio"}}
     for written, expected in ((own, 3), (other, 5), (none, 17)):
         assert len(Component.parse("local_features", written).build().fit(X, Y).alone(0)) == expected
-
-
-def test_in_a_config():
-    X, Y = problem("plain")
-    written = {"polytree_chain": {"mi": "normalised", "features": {"ldf": {"ratio": 0.3}}}}
-    built = Component.parse("learner", written).build()
-    assert built.features.ratio == 0.3
-    assert built.fit(X, Y).predict(X).shape == Y.shape

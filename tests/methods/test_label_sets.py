@@ -14,10 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mlcdr.methods.classifiers.label_powerset import LabelPowerset
 from mlcdr.methods.classifiers.pairwise import CalibratedLabelRanking
-from mlcdr.methods.component import Component
 from mlcdr.methods.ensembles.rakel import RAkEL
 from mlcdr.methods.learners.linear_svm import LinearSVM
-from mlcdr.methods.learners.ridge import Ridge
 from tests.methods.problems import as_sparse, problem
 
 BASES = {
@@ -170,12 +168,3 @@ def test_calibrated_label_ranking_of_equal_and_of_single_labels():
     alone = CalibratedLabelRanking(LogisticRegression()).fit(X, Y[:, 0]).predict(X)
     np.testing.assert_array_equal(alone, LogisticRegression().fit(X, Y[:, 0]).predict(X))
     np.testing.assert_array_equal(twins.predict(X), alone[:, None].repeat(2, axis=1))
-
-
-def test_by_their_names_in_a_config():
-    X, Y = problem("plain")
-    for name, cls in (("label_powerset", LabelPowerset), ("pairwise", CalibratedLabelRanking), ("rakel", RAkEL)):
-        built = Component.parse("learner", {name: {"estimator": {"ridge": {"alpha": 0.5}}}}).build()
-        built.set_params(**({"random_state": 0} if name == "rakel" else {}))
-        plain = cls(Ridge(0.5), **({"random_state": 0} if name == "rakel" else {}))
-        np.testing.assert_array_equal(built.fit(X, Y).predict(X), plain.fit(X, Y).predict(X))

@@ -11,6 +11,8 @@ from sklearn.random_projection import GaussianRandomProjection
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.dual_space.ddsr import DDSR
+from mlcdr.methods.dual_space.idsr import IDSR
 from mlcdr.methods.feature_space.mvmd import MVMD
 from mlcdr.methods.label_space.clems import CLEMS
 from mlcdr.methods.label_space.cplst import CPLST
@@ -115,7 +117,7 @@ def test_all_dimensions_lose_nothing(cls):
     np.testing.assert_allclose(space.decode(space.encode(Y)), Y, atol=1e-10)
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", [*ALL, DDSR, IDSR])
 def test_dense_sparse_and_moments_agree(cls):
     X, Y = problem("sparse counts")
     spaces = [make(cls).fit(X, Y), make(cls).fit(as_sparse(X), sp.csr_array(Y))]
@@ -123,6 +125,8 @@ def test_dense_sparse_and_moments_agree(cls):
         spaces.append(make(cls).fit_moments(Moments.from_arrays(X, Y).settled()))
     for space in spaces[1:]:
         np.testing.assert_allclose(space.encode(Y) ** 2, spaces[0].encode(Y) ** 2, atol=1e-7)
+        if cls in (DDSR, IDSR):
+            np.testing.assert_allclose(space.transform(X) ** 2, spaces[0].transform(X) ** 2, atol=1e-7)
     np.testing.assert_allclose(spaces[1].encode(sp.csr_array(Y)), spaces[1].encode(Y))
 
 

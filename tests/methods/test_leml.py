@@ -15,7 +15,7 @@ from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics import moments as moments_module
 from mlcdr.numerics import operators
 from mlcdr.numerics.moments import Moments
-from tests.methods.problems import NAMES, as_sparse, problem
+from tests.methods.problems import NAMES, problem
 
 
 def centred(X, Y):
@@ -109,14 +109,3 @@ def test_large_problems_are_solved_by_products_with_the_rows(wide, monkeypatch):
     np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-3)
     with pytest.raises(KeyError):
         fresh.memo.get("xx", lambda: {}["S was not formed"])
-
-
-@pytest.mark.parametrize("name", ["plain", "wide"])
-def test_moments_and_rows_agree(name):
-    X, Y = problem(name)
-    split = Moments.from_arrays(X, Y).without(np.arange(5))
-    found = ComposedClassifier(Ridge(1.0), LEML(3)).fit_moments(split).decision_function(X)
-    rows = ComposedClassifier(Ridge(1.0), LEML(3)).fit(X[5:], Y[5:]).decision_function(X)
-    sparse = ComposedClassifier(Ridge(1.0), LEML(3)).fit(as_sparse(X[5:]), Y[5:]).decision_function(X)
-    np.testing.assert_allclose(found, rows, atol=1e-8)
-    np.testing.assert_allclose(sparse, rows, atol=1e-8)

@@ -17,7 +17,6 @@ from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics.moments import Moments, beside
 from tests.methods.problems import NAMES, as_sparse, problem
-from tests.methods.test_drop_aliased import lm
 
 ORDER = [3, 0, 5, 1, 4, 2]
 CHAINS = {
@@ -105,16 +104,6 @@ def test_links_are_those_of_the_plain_loop(base, problem_name, kind):
         clear = np.abs(expected - 0.5) > 1e-6
         found = model.decision_function(new) > 0
         np.testing.assert_array_equal(found[clear], (expected > 0.5)[clear], err_msg=name)
-
-
-@pytest.mark.parametrize("name", ["BR+", "CC"])
-@pytest.mark.parametrize("kind", LABELS)
-def test_links_go_by_the_rule_of_lm(name, kind):
-    X, Y = labels_of(kind, *problem("dependent"))
-    cls, options, inputs = CHAINS[name]
-    for k, link in enumerate(cls(LeastSquares("drop_aliased"), **options).fit(X, Y).links_):
-        W = np.nan_to_num(lm(np.hstack([X, Y[:, inputs(k)]]), Y[:, [k]])).ravel()
-        np.testing.assert_allclose(np.append(link.model.intercept_, link.model.coef_[0]), W, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", CHAINS)

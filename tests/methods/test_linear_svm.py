@@ -93,12 +93,6 @@ def test_without_a_tolerance_birds_has_the_printed_macro_f1(real_dataset):
     assert error < 0.03
 
 
-def test_from_moments_it_is_fitted_to_the_rows():
-    X, Y = problem("plain")
-    model = LinearSVM(random_state=0).fit_moments(Moments.from_arrays(X, Y[:, [1]]))
-    np.testing.assert_allclose(model.coef_, LinearSVM(random_state=0).fit(X, Y[:, 1]).coef_)
-
-
 @pytest.mark.parametrize("always", [0, 1])
 def test_a_constant_label_is_predicted_so(always):
     X, _ = problem("plain")
@@ -109,14 +103,6 @@ def test_a_constant_label_is_predicted_so(always):
     assert model.predict(X[:1]).tolist() == LinearSVM().fit(X[:1], y[:1]).predict(X[:1]).tolist() == [always]
     with pytest.raises(ValueError, match="3 values"):
         LinearSVM().fit(X, np.arange(len(X)) % 3)
-
-
-def test_as_the_base_of_binary_relevance():
-    X, Y = problem("plain")
-    model = BinaryRelevance(LinearSVM(random_state=0)).fit(X, Y)
-    for k in (0, 3, 4):  # 4 is never there
-        alone = LinearSVM(random_state=0).fit(X, Y[:, k])
-        np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("part", [LinearSVM(), LogisticRegression()], ids=lambda part: type(part).__name__)

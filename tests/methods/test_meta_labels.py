@@ -331,16 +331,21 @@ def test_labels_without_affinity_are_lost_in_the_published_code():
     assert code.n_iter_ == 100
 
 
-def test_groups_must_be_all_labels():
-    X, _ = problem("plain")
-    with pytest.raises(ValueError, match="groups must hold each of the 5 labels"):
-        MLSF(groups=[[0, 1], [2, 3]]).fit(X, labels(X, 5))
-
-
 @pytest.mark.parametrize(
-    "groups", [[], [[]], [[0, 1], []], [[0, 1], [1, 3]], [0, 1, 2, 3], [[0.5, 1, 2, 3]], [["a", 1, 2, 3]], ["0123"]]
+    "groups",
+    [
+        [],
+        [[]],
+        [[0, 1], []],
+        [[0, 1], [2]],
+        [[0, 1], [1, 3]],
+        [0, 1, 2, 3],
+        [[0.5, 1, 2, 3]],
+        [["a", 1, 2, 3]],
+        ["0123"],
+    ],
 )
 def test_groups_that_are_no_division_are_refused(groups):
     X, _ = problem("plain")
-    with pytest.raises(ValueError, match="groups must be lists that hold each of the labels"):
+    with pytest.raises(ValueError, match=r"groups must (be lists that )?hold each of the"):
         MLSF(groups=groups).fit(X, labels(X, 4))

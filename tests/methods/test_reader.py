@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from mlcdr.methods.feature_space import reader as reader_module
 from mlcdr.methods.feature_space.reader import READER, Problem, alternating, constrained, without_embedding
 from mlcdr.methods.feature_space.rfs import RFS
-from mlcdr.numerics import graphs, regression, row_sparse
+from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.moments import Moments
 
 
@@ -313,18 +313,6 @@ def test_one_fit_serves_all_numbers_of_features(monkeypatch):
     assert len(calls) == 2
 
 
-def test_moments_of_the_selected_features():
-    X, Y, _ = data(n=40)
-    for rows in (X, sp.csr_array(X), X[:8]):
-        moments = Moments.from_arrays(rows, Y[: rows.shape[0]])
-        part = moments.select_features(np.array([1, 4, 5]))
-        direct = Moments.from_arrays(rows[:, [1, 4, 5]], Y[: rows.shape[0]])
-        np.testing.assert_allclose(part.xx, direct.xx, atol=1e-12)
-        np.testing.assert_allclose(part.xy, direct.xy, atol=1e-12)
-        np.testing.assert_allclose(regression.coefficients(part, 0.1), regression.coefficients(direct, 0.1), atol=1e-12)
-        assert sp.issparse(part.rows()[0]) == sp.issparse(rows)
-
-
 @pytest.mark.parametrize("algorithm", ["constrained", "alternating"])
 def test_sparse_and_dense_rows_alike(algorithm):
     rng = np.random.default_rng(0)
@@ -428,9 +416,3 @@ def test_weights_of_rows_are_checked(weights):
     X, Y, _ = data()
     with pytest.raises(ValueError, match="c_a > c_b >= 0"):
         READER(label_weights=weights).fit(X, Y)
-
-
-def test_unlabelled_rows_of_another_width_are_refused():
-    X, Y, unlabelled = data()
-    with pytest.raises(ValueError, match="X_unlabelled has 11 features and X has 12"):
-        READER().fit(X, Y, unlabelled[:, 1:])

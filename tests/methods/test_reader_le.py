@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from mlcdr.methods.classifiers.reader_le import ReaderLEClassifier
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.reader import READER
 from mlcdr.methods.feature_space.scca import SCCA
 from mlcdr.methods.label_space.cssp import CSSP
 from mlcdr.methods.label_space.reader_le import ReaderLE
@@ -136,7 +137,7 @@ def test_algorithm_15_takes_unlabelled_rows():
     np.testing.assert_array_equal(none.predict(X), ReaderLEClassifier().fit(X, Y).predict(X))
 
 
-@pytest.mark.parametrize("method", [ReaderLE, ReaderLEClassifier, SCCA])
+@pytest.mark.parametrize("method", [READER, ReaderLE, ReaderLEClassifier, SCCA])
 def test_unlabelled_rows_of_another_width_are_refused(method):
     X, Y, unlabelled = data()
     with pytest.raises(ValueError, match=r"X_unlabelled has \d+ features and X has \d+"):
