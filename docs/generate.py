@@ -497,7 +497,7 @@ def commands() -> str:
         about = inspect.cleandoc(command.help or "").replace("\n", " ").replace("  ", "\n\n")
         shown = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
         usage = " ".join([f"mlcdr {name}", *map(_usage, shown)])
-        rows = [f"- `{_term(p)}`: {p.help}" for p in shown if getattr(p, "help", None)]
+        rows = [f"- `{_term(p)}`: {p.help}{_default(p)}" for p in shown if getattr(p, "help", None)]
         parts.append(
             f"## mlcdr {name}\n\n    {usage}\n\n{_escaped(about)}\n" + ("\n" + "\n".join(rows) + "\n" if rows else "")
         )
@@ -519,6 +519,13 @@ def _term(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return str(parameter.metavar)
     return f"{', '.join(sorted(parameter.opts, key=len))} {parameter.metavar or ''}".rstrip()
+
+
+def _default(parameter: Any) -> str:
+    """The default of a parameter, if that is a value."""
+    default = parameter.default
+    is_value = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
+    return f" Default: {default}." if is_value else ""
 
 
 def _all_commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mlcdr.cli import components, configs, data_sets, own_methods, reproducing, results, running, status
+from mlcdr.cli import comparing, components, configs, data_sets, own_methods, reproducing, results, running, status
 from mlcdr.cli.arguments import switch
 
 
@@ -48,7 +48,7 @@ app.command("schema")(configs.schema)
 app.command("table")(results.table)
 app.command("plot")(results.plot)
 app.command("report")(results.report)
-app.command("compare")(results.compare)
+app.command("compare")(comparing.compare)
 app.command("reproduction-status")(reproducing.reproduction_status)
 app.command("record")(reproducing.make_record)
 app.command("predict")(results.predict)
