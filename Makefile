@@ -12,7 +12,7 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-all flake mutants lint machine-code count bounds bench bench-scale torture fuzz audit data docs golden clean
-.PHONY: record record-small record-all
+.PHONY: record record-small record-all reproduction-status
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-sun-2017-figure8-5 reproduce-sun-2017-figures-of-data
 
 run: $(READY)
@@ -121,10 +121,14 @@ reproduce-sun-2017-figure8-5: reproduce-sun-2017-table8-1-large
 	    --out results/sun_2017_thesis_figure8_5
 
 # The published tables, stored in results/record: all but what takes hours (record), small variants in minutes
-# (record-small), or all, with other readings of the tables (record-all). Each continues where it ended, and `mlcdr record
-# --plan` lists its runs; `make docs` then writes the gallery.
+# (record-small), or all, with other readings of the tables (record-all). Each continues where it ended, and
+# `python -m tools.record --plan` lists its runs; `make docs` then writes the gallery.
 record record-small record-all: $(READY)
-	$(SAME_DIGITS) $(BIN)/mlcdr record $(patsubst record-%,--%,$(filter-out record,$@)) --jobs $(JOBS)
+	$(SAME_DIGITS) $(BIN)/python -m tools.record $(patsubst record-%,--%,$(filter-out record,$@)) --jobs $(JOBS)
+
+# How well the record reproduces the published tables, as a page; `python -m tools.status --check` lists what is out of date.
+reproduction-status: $(READY)
+	@$(BIN)/python -m tools.status
 
 # OpenBLAS and NumPy choose their code by the processor, and it changes last digits. On Linux all x86-64 processors that have
 # AVX2 get the same; elsewhere the processor's own code is taken.
@@ -138,7 +142,7 @@ golden: $(READY)
 # The pages in docs/: those that repeat what the program knows are written anew, the others get the output of now.
 docs: $(READY)
 	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/studies.py
+	$(BIN)/python -m tools.studies
 	$(BIN)/python -m tests.pages
 	$(BIN)/python -m tests.python_pages
 	$(BIN)/python -m tests.notebooks

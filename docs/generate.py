@@ -30,8 +30,8 @@ from mlcdr.metrics import BY_LABEL, METRICS
 from mlcdr.tables import layouts
 
 FOLDER = Path(__file__).parent
-sys.path.append(str(FOLDER))
-import record_pages  # noqa: E402
+sys.path.append(str(FOLDER.parent))
+from tools import record_pages  # noqa: E402
 
 REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
 STUB = FOLDER.parent / "mlcdr" / "__init__.pyi"

@@ -111,9 +111,6 @@ def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return _READ[key]
 
     monkeypatch.setattr(recipes, "load_experiment", remembered)
-    if ("names",) not in _READ:
-        _READ["names",] = recipes.published.names()
-    monkeypatch.setattr(recipes.published, "names", lambda: list(_READ["names",]))
 
 
 @pytest.fixture

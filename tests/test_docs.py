@@ -21,6 +21,7 @@ from mlcdr.reproduce import recipes
 from mlcdr.tables import layouts
 from tests import pages
 from tests.pages import DOCS, ROOT, Lacking
+from tools import studies
 
 pytestmark = pytest.mark.usefixtures("configs_read_once")
 
@@ -82,7 +83,6 @@ def test_the_index_of_components_is_what_would_be_written_now(generate: ModuleTy
 @pytest.mark.parametrize("study", sorted(path.stem for path in (DOCS / "studies").glob("*.md")))
 def test_a_study_shows_the_tables_and_the_figure_of_its_stored_numbers(study: str, tmp_path: Path) -> None:
     """And every number with a decimal point in its text is in a table."""
-    studies = imported("studies")
     tables, figure = studies.PAGES[study]()
     page = (DOCS / "studies" / f"{study}.md").read_text(encoding="utf-8")
     assert page == studies.filled(study, tables), "stale: `make docs` renews it"
@@ -193,7 +193,7 @@ def test_commands_in_passing_are_such_as_there_are(page: Path) -> None:
             for target in set(line.split()[1:]) - known:
                 named = target.removeprefix("reproduce-")
                 assert named != target, line
-                assert recipes.data_table(named) or recipes.steps(named), line
+                assert recipes.facts_table(named) or recipes.steps(named), line
             continue
         for one in re.split(r" *\|(?= *mlcdr)", line):
             _parsed(one)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.reproduce import record, reproduction
+from mlcdr.reproduce.stored import read_record
 from tests import pages, prepared
+from tools.status import make_status
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -78,7 +79,6 @@ def test_the_commands_of_the_synopsis_run(tmp_path: Path, monkeypatch: pytest.Mo
         "methods cplst",
         "metrics",
         "reproduce",
-        "reproduction-status --to status.md",
         "new --dataset yeast --method plst+ridge --out new.yaml",
         "check new.yaml",
         "datasets list",
@@ -96,8 +96,8 @@ def test_the_commands_of_the_synopsis_run(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_its_counts_are_those_of_the_record() -> None:
     """What the README shows of a table that the record has, whole, with its large data sets, or in minutes."""
-    entries = record.read()
-    status = reproduction.status(entries)
+    entries = read_record()
+    status = make_status(entries)
     stored = {(each.table, each.variant): each.comparison for each in status.found}
     section = README.read_text(encoding="utf-8").partition("## What it reproduces")[2].partition("\n## ")[0]
     shown = re.findall(r"(\d+) of (\d+)", section)

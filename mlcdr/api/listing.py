@@ -82,13 +82,11 @@ def list_published() -> pd.DataFrame:
     """
     import pandas as pd
 
-    from mlcdr.reproduce import published
+    from mlcdr.reproduce import printed
 
     rows = []
-    for name in published.names():
-        cells = published.load(name)
-        datasets = dict.fromkeys(cell.dataset for cell in cells)
-        methods = dict.fromkeys(cell.method for cell in cells)
-        metrics = dict.fromkeys(cell.metric for cell in cells)
-        rows.append((name, list(datasets), list(methods), list(metrics), len(cells)))
+    for name in printed.list_tables():
+        cells = printed.read_cells(name)
+        parts = [list(cells[part].unique()) for part in ("dataset", "method", "metric")]
+        rows.append((name, *parts, len(cells)))
     return pd.DataFrame(rows, columns=["name", "datasets", "methods", "metrics", "cells"])

@@ -468,19 +468,19 @@ def compare(
     if published is not None:
         if metric is not None or rope is not None or baseline is not None or record:
             raise ResultsError("published: cannot be combined with metric, rope, record or baseline")
-        from mlcdr.reproduce import reproduction
+        from mlcdr.reproduce.published import compare_with_published
 
-        return Several(reproduction.compare_protocols(found, published))
+        return Several(compare_with_published(found, published))
     if baseline is not None:
         if len(found) != 1 or rope is not None or record:
             raise ResultsError("baseline: give exactly one other run, no rope and no record")
         old = baseline if isinstance(baseline, Results) else open_results(baseline)
         return baselines.compare(old.found, found[0], metric, margin, time_margin)
     if record:
-        from mlcdr.reproduce.record import find_rows
+        from mlcdr.reproduce.stored import stored_on
 
         tables = [record] if isinstance(record, str) else record
-        found += find_rows(tables, {key[0] for each in found for key in each.cells})
+        found += stored_on(tables, {key[0] for each in found for key in each.cells})
     joined = joining.join(found)
     if metric is not None:
         return comparison.compare(joined, metric, rope)

@@ -86,9 +86,9 @@ def compare(
     if published and of_study:
         _compare_with_study(folders, published, metric, agreement, out)
     elif published:
-        from mlcdr.reproduce.published import every_name, full_name
+        from mlcdr.reproduce.printed import full_name, list_files
 
-        print_published(folders, full_name(published, every_name()))
+        print_published(folders, full_name(published, list_files()))
     elif by_label:
         _compare_labels(folders, metric)
     else:
@@ -124,13 +124,13 @@ def _compare_methods(
 ) -> None:
     """Print how the methods of some folders, and of the record, compare with each other."""
     from mlcdr.comparison import comparison
-    from mlcdr.reproduce.record import find_rows
+    from mlcdr.reproduce.stored import stored_on
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 
     opened = [open_results(folder) for folder in folders]
     datasets = set(itertools.chain(*(each.datasets for each in opened)))
-    found = joining.join([*opened, *find_rows(record, datasets)])
+    found = joining.join([*opened, *stored_on(record, datasets)])
     compared = [comparison.compare(found, metric, rope)] if metric else comparison.compare_all(found, rope)
     for each in compared:
         print_table(each)

@@ -134,11 +134,11 @@ def datasets_table(
     shown = names or []
     compared = None
     if published:
-        compared = data_sets.compare(shown, published)
+        compared = data_sets.check_facts(shown, published)
         shown = shown or list(compared.datasets)
     elif not names:
         raise typer.BadParameter("give names of data sets, or a published table of data sets", param_hint="DATASET")
-    table = data_sets.render(shown, layout)
+    table = data_sets.tabulate_facts(shown, layout)
     print_table(table)
     if compared is not None:
         print()

@@ -51,10 +51,10 @@ def print_tables(found: Results) -> None:
 
 def print_published(folders: list[Path], table: str) -> None:
     """Print the comparison of results folders with a published table, `PAPER/TABLE`."""
-    from mlcdr.reproduce import reproduction
+    from mlcdr.reproduce.published import compare_with_published
     from mlcdr.results.results import open_results
 
-    for each in reproduction.compare_protocols([open_results(folder) for folder in folders], table):
+    for each in compare_with_published([open_results(folder) for folder in folders], table):
         print_table(each)
 
 

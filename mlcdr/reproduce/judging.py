@@ -19,22 +19,43 @@ deviation.
 difference over the standard deviation of our repetitions of it. With fewer than five repetitions this deviation is
 unreliable, and z is over the standard error of the mean over splits instead, which for k folds is larger: about twice,
 as we measured.
+
+The verdicts. `difference` is ours − published, `z` = difference / √(se² + published se²). A cell *agrees* if |z| ≤ 3 or
+|difference| ≤ 0.0005, else it *differs*. Where a standard error is missing on either side there is no z: within the
+tolerance the cell agrees, beyond it it is *undecided*. A cell that the results lack is *not run*; one that the paper
+does not give, or that cannot be read, is *n/a*. Cells that are known to be *not reproducible* are shown, not judged.
+
+Three things limit what this can show:
+
+- A printed number is rounded: the mean is known to half a unit of its last place, and so is the difference. Nothing
+  is shown to more places than the paper prints.
+- A standard error printed as 0.0000 only says that it is below 0.00005. It is taken as half of that, 0.000025: the
+  middle of what it can be.
+- A printed standard deviation becomes a standard error by √n with *our* number of splits, since
+  the papers' tables do not give theirs; this is right if the protocol is the same.
+
+The cells of a data set come from the same splits, ours as theirs, so their z move together: ten cells at −2 are one
+deviation, not ten.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
 from typing import Any, Literal
 
+import numpy as np
+import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from mlcdr.config.yaml_reader import read_yaml_text
+from mlcdr.reproduce.printed import FOLDER, KEY, n_places
 
-FOLDER = Path(__file__).parent / "published"
-"""The published tables, each with its rules."""
+Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
 FEWEST = 5
 """Repetitions below which their standard deviation is not used."""
+
+_ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 
 class _Strict(BaseModel):
@@ -91,3 +112,68 @@ def rules_for(table: str) -> Rules:
         return Rules()
     content: Any = read_yaml_text(path.read_text(encoding="utf-8"), f"published {table}.yaml").data
     return Rules.model_validate(content)
+
+
+def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """Printed cells, each with our number and a verdict.
+
+    Parameters
+    ----------
+    cells : frame
+        Of `printed.read_cells`.
+    ours : frame
+        A row for each cell: `mean`, `se` (the standard error, or what the rules have in its place), `n` (how many
+        splits the mean is over; 0 where there is none), and `at` (the point of a grid that it is of, a text).
+    rules : Rules
+
+    Returns
+    -------
+    frame
+        The columns dataset, method, setting, metric, verdict, ours, se, n, published, spread (both as printed),
+        spread_kind, published_se, difference, z, at. What is not known is NaN.
+    """
+    judged = cells[KEY].copy()
+    judged[["ours", "se", "n", "at"]] = ours[["mean", "se", "n", "at"]].to_numpy()
+    judged = judged.astype({"ours": float, "se": float, "n": int})
+    judged[["published", "spread", "spread_kind"]] = cells[["mean", "spread", "spread_kind"]].to_numpy()
+    judged["published_se"] = published_errors(judged, rules)
+    judged["difference"] = judged["ours"] - judged["published"].replace("", "nan").astype(float)
+    if rules.spread == "standard_error":
+        spread = [math.hypot(ours, theirs) for ours, theirs in zip(judged["se"], judged["published_se"], strict=True)]
+    elif rules.spread == "repetitions":
+        spread = judged["se"].tolist()
+    else:
+        spread = [_deviation(printed) for printed in judged["spread"]]
+    judged["z"] = judged["difference"] / pd.Series(spread, judged.index, dtype=float).where(lambda s: s > 0)
+    judged["verdict"] = _give_verdicts(judged, rules)
+    return judged
+
+
+def _give_verdicts(judged: pd.DataFrame, rules: Rules) -> np.ndarray:
+    names = zip(judged["dataset"], judged["method"], judged["metric"], strict=True)
+    known = np.array([bool(rules.why_not(*each)) for each in names], dtype=bool)
+    within = (judged["difference"].abs() <= rules.tolerance + _ROUNDING) | (judged["z"].abs() <= rules.max_z)
+    in_turn: list[tuple[Any, Verdict]] = [
+        ((judged["n"] == 0) & (judged["published"] != ""), "not run"),
+        (judged["difference"].isna(), "n/a"),
+        (known, "not reproducible"),
+        (within, "agrees"),
+        (judged["z"].isna(), "undecided"),
+    ]
+    return np.select([each for each, _ in in_turn], [verdict for _, verdict in in_turn], "differs")
+
+
+def published_errors(judged: pd.DataFrame, rules: Rules) -> pd.Series:
+    """The printed spreads as standard errors over our numbers of splits; NaN where there is none."""
+    errors = []
+    for spread, kind, n in zip(judged["spread"], judged["spread_kind"], judged["n"], strict=True):
+        error = _deviation(spread) if kind in ("standard_error", "std") else math.nan
+        if kind == "std" and rules.std == "standard_deviation":
+            error = error / math.sqrt(n) if n else math.nan
+        errors.append(error)
+    return pd.Series(errors, judged.index, dtype=float)
+
+
+def _deviation(spread: str) -> float:
+    """A printed spread, of which 0 stands for a quarter of its last digit; NaN where none is printed."""
+    return float(spread or "nan") or 0.25 * 10.0 ** -n_places(spread)

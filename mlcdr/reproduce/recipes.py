@@ -21,11 +21,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from mlcdr.config.loading import load_experiment
 from mlcdr.config.shipped import shipped_folder
@@ -34,7 +33,8 @@ from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, join_words, suggest_name
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.experiment.splits import FromFile
-from mlcdr.reproduce import published
+from mlcdr.reproduce import printed
+from mlcdr.reproduce.printed import full_name, plain_name
 from mlcdr.results.joining import LARGE
 from mlcdr.tables import layouts
 
@@ -66,6 +66,11 @@ class Recipe:
     of: str
     variant: str
     table: str
+
+    @property
+    def paper(self) -> str:
+        """`PAPER`."""
+        return self.name.partition("/")[0]
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -102,26 +107,27 @@ def config_folder() -> Path:
 
 def recipes() -> dict[str, Recipe]:
     """All configs of papers, by name, sorted."""
-    found = sorted(config_folder().glob("*/*.yaml"))
-    tables = published.names()
-    stems = [f"{path.parent.name}/{path.stem}" for path in found]
-    result = {}
-    for name, path in zip(stems, found, strict=True):
-        table = max(_beginnings(name, tables), key=len, default="")
-        of = table or min(_beginnings(name, stems), key=len)
-        result[name] = Recipe(name, path, of, name[len(of) + 1 :], table)
-    return result
+    folder = config_folder()
+    paths = {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.glob("*/*.yaml"))}
+    tables = printed.list_tables()
+    found = {}
+    for name, path in paths.items():
+        table = max(_beginnings_of(name, tables), key=len, default="")
+        of = table or min(_beginnings_of(name, paths), key=len)
+        found[name] = Recipe(name, path, of, name[len(of) + 1 :], table)
+    return found
 
 
-def _beginnings(name: str, known: Iterable[str]) -> list[str]:
+def _beginnings_of(name: str, known: Iterable[str]) -> list[str]:
     """The known names that are a name, or its beginning before a `_`."""
-    return [each for each in known if name == each or name.startswith(f"{each}_")]
+    return [each for each in known if f"{name}_".startswith(f"{each}_")]
 
 
-def data_table(target: str) -> str:
+def facts_table(target: str) -> str:
     """The published table of data sets that a target names; empty if it names none."""
-    names = {published.plain_name(name): name for name in published.data_set_names() if name in layouts.names()}
-    return names.get(published.plain_name(target), "")
+    laid_out = set(layouts.names())
+    names = {plain_name(name): name for name in printed.list_facts_tables() if name in laid_out}
+    return names.get(plain_name(target), "")
 
 
 def prints_times(experiment: Experiment) -> bool:
@@ -130,15 +136,21 @@ def prints_times(experiment: Experiment) -> bool:
 
 
 def _shows_times(tables: Iterable[LayoutSpec], figures: Iterable[LayoutSpec] = ()) -> bool:
-    of_tables = [layout.metrics or (layout.metric,) for layout in map(layouts.load_table, tables)]
-    of_figures = [layout.chosen_metrics or () for layout in map(layouts.load_figure, figures)]
-    shown = {metric for metrics in (*of_tables, *of_figures) for metric in metrics}
+    shown: set[str] = set()
+    for table in map(layouts.load_table, tables):
+        shown.update(table.metrics or [str(table.metric)])
+    for figure in map(layouts.load_figure, figures):
+        shown.update(figure.chosen_metrics or ())
     return bool(shown) and shown <= set(layouts.TIMES)
 
 
 def tables_of(recipe: Recipe, experiment: Experiment) -> list[str]:
-    """The published tables to compare an experiment with: its recipe's, and others that it is laid out as."""
-    others = [spec.layout for spec in experiment.tables if spec.layout in published.names()]
+    """The published tables to compare an experiment with: its recipe's, and others that it is laid out as.
+
+    The first is empty where the paper prints no numbers.
+    """
+    known = printed.list_tables()
+    others = [spec.layout for spec in experiment.tables if spec.layout in known]
     return list(dict.fromkeys([recipe.table, *others]))
 
 
@@ -147,7 +159,9 @@ def filled_by_others() -> dict[str, list[Recipe]]:
     known = recipes()
     found: dict[str, list[Recipe]] = {}
     for recipe in known.values():
-        for table in () if recipe.variant else tables_of(recipe, recipe.outline):
+        if recipe.variant:
+            continue
+        for table in tables_of(recipe, recipe.outline):
             if table and table not in known:
                 found.setdefault(table, []).append(recipe)
     return dict(sorted(found.items()))
@@ -168,11 +182,12 @@ def measures_times(target: str, step: Step, experiment: Experiment) -> bool:
 
 
 def _times_of_others(step: Step, experiment: Experiment) -> list[str]:
-    return [spec.layout for spec in experiment.tables if _shows_times([spec]) and spec.layout != step.recipe.table]
+    others = [spec for spec in experiment.tables if spec.layout != step.recipe.table]
+    return [spec.layout for spec in others if _shows_times([spec])]
 
 
 def _names(target: str, table: str) -> bool:
-    return published.plain_name(target).startswith(published.plain_name(table))
+    return plain_name(target).startswith(plain_name(table))
 
 
 def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
@@ -195,48 +210,76 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     UserError
         When there is no such paper, table or part.
     """
-    known = recipes()
-    plain = {published.plain_name(name): each for name, each in known.items()}
-    name = published.plain_name(target)
-    for ending in (SMALL, LARGE):
-        if name.endswith(f"_{ending}") and (name not in plain or (ending == LARGE and not small)):
-            name, small, large = name.removesuffix(f"_{ending}"), small or ending == SMALL, large or ending == LARGE
+    name = plain_name(target)
+    if name.endswith(f"_{SMALL}"):
+        name, small = name.removesuffix(f"_{SMALL}"), True
+    if name.endswith(f"_{LARGE}") and not small:
+        name, large = name.removesuffix(f"_{LARGE}"), True
     if small and large:
         raise UserError("--small and --large do not go together; choose one")
-    beginning = re.sub("(figure|table)s", r"\1", name)
-    begun = [each for key, each in plain.items() if name and key.startswith(beginning) and not each.variant]
-    wanted = [plain[name]] if name in plain else begun if re.search(r"_\d{4}", name) else []
-    wanted = wanted or {published.plain_name(table): each for table, each in filled_by_others().items()}.get(name, [])
+    wanted = _recipes_named(name)
     if not wanted:
-        papers = dict.fromkeys(each.name.partition("/")[0] for each in begun or known.values())
-        names = list(papers) if begun else [*known, *filled_by_others(), *papers]
+        raise UserError(_describe_unknown(target))
+    if small:
+        return [_small(recipe) for recipe in wanted]
+    return [Step(recipe) for recipe in [*wanted, *(_large_parts(target, wanted) if large else ())]]
+
+
+def _recipes_named(name: str) -> list[Recipe]:
+    """The recipes that a plain name means: a config, all that begin with it, or those that fill a table."""
+    known = {plain_name(each): recipe for each, recipe in recipes().items()}
+    if name in known:
+        return [known[name]]
+    beginning = _recipes_beginning(name) if re.search(r"_\d{4}", name) else []
+    if beginning:
+        return beginning
+    filled = {plain_name(table): by_these for table, by_these in filled_by_others().items()}
+    return filled.get(name, [])
+
+
+def _recipes_beginning(name: str) -> list[Recipe]:
+    """The recipes, variants aside, whose plain names begin with a name, in which `tables` means each table."""
+    beginning = re.sub("(figure|table)s", r"\1", name)
+    whole = [recipe for recipe in recipes().values() if not recipe.variant]
+    return [recipe for recipe in whole if beginning and plain_name(recipe.name).startswith(beginning)]
+
+
+def _describe_unknown(target: str) -> str:
+    """What is known that a target could mean."""
+    meant = list(dict.fromkeys(recipe.paper for recipe in _recipes_beginning(plain_name(target))))
+    if meant:  # it lacks the year
+        hint = f"; did you mean {join_words([repr(each) for each in meant], 'or')}?"
+    else:
+        known = recipes()
+        names = [*known, *filled_by_others(), *(recipe.paper for recipe in known.values())]
         if "-" in target:  # as it is typed
             names = [re.sub("[/_]", "-", each) for each in names]
-        hint = f"; did you mean {join_words(list(map(repr, names)), 'or')}?" if begun else suggest_name(target, names)
-        raise UserError(f"nothing here reproduces {target!r}{hint}; `mlcdr reproduce` lists what can be reproduced")
-    if small:
-        return [_small(each, known) for each in wanted]
-    result = [Step(each) for each in wanted]
-    if large:
-        larger = [known[name] for each in wanted if (name := f"{each.name}_{LARGE}") in known]
-        if not larger:
-            having = [each.of for each in known.values() if each.variant == LARGE]
-            raise UserError(f"{target} has no part of its own for large data sets (having one: {', '.join(having)})")
-        result += [Step(each) for each in larger]
-    return result
+        hint = suggest_name(target, names)
+    return f"nothing here reproduces {target!r}{hint}; `mlcdr reproduce` lists what can be reproduced"
 
 
-def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
-    ready = known.get(f"{recipe.name}_{SMALL}")
+def _large_parts(target: str, wanted: Sequence[Recipe]) -> list[Recipe]:
+    """The recipes of the large data sets of some tables."""
+    known = recipes()
+    names = [f"{recipe.name}_{LARGE}" for recipe in wanted]
+    found = [known[name] for name in names if name in known]
+    if not found:
+        having = [recipe.of for recipe in known.values() if recipe.variant == LARGE]
+        raise UserError(f"{target} has no part of its own for large data sets (having one: {', '.join(having)})")
+    return found
+
+
+def _small(recipe: Recipe) -> Step:
+    """The small variant of a recipe, or a reduction of it."""
+    ready = recipes().get(f"{recipe.name}_{SMALL}")
     if ready is not None:
         return Step(ready, description=f"small: {ready.outline.description or ready.path.name}")
     experiment = recipe.outline
-    named = [spec.name for spec in experiment.datasets]
-    sizes = {name: n_values(name) for name in named}
-    kept = [name for name in named if sizes[name] <= _MAX_VALUES] or [min(named, key=sizes.__getitem__)]
-    plain = [spec.plain() for spec in experiment.datasets if spec.name in kept]
-    changes = [f"datasets={json.dumps(plain)}", f"name={experiment.name}_{SMALL}"]
-    reduced = [f"{len(kept)} of {len(named)} data sets ({', '.join(kept)})"]
+    sizes = {spec.name: n_values(spec.name) for spec in experiment.datasets}
+    kept = [name for name, size in sizes.items() if size <= _MAX_VALUES] or [min(sizes, key=lambda name: sizes[name])]
+    datasets = [spec.plain() for spec in experiment.datasets if spec.name in kept]
+    changes = [f"datasets={json.dumps(datasets)}", f"name={experiment.name}_{SMALL}"]
+    reduced = [f"{len(kept)} of {len(sizes)} data sets ({', '.join(kept)})"]
     repeats = experiment.splits.repeats
     if repeats > 1:
         fewer = max(1, min(repeats // 5, _MAX_REPEATS))
@@ -252,9 +295,9 @@ def n_values(name: str) -> float:
     return float(facts.get("n_instances", 0)) * float(facts.get("n_features", 0))
 
 
-def missing(experiments: Sequence[Experiment]) -> list[str]:
+def missing(experiments: Iterable[Experiment]) -> list[str]:
     """The data sets of some experiments of the catalogue that are not available."""
-    names: dict[str, None] = {}
+    names = []
     for experiment in experiments:
         part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
         for spec in experiment.datasets:
@@ -263,8 +306,24 @@ def missing(experiments: Sequence[Experiment]) -> list[str]:
             try:
                 locate(spec.name, part)
             except DataError:
-                names[spec.name] = None
-    return list(names)
+                names.append(spec.name)
+    return list(dict.fromkeys(names))
+
+
+def missing_folds(experiments: Iterable[Experiment]) -> list[str]:
+    """The data sets of some experiments whose fixed folds can be downloaded and are not at hand."""
+    names = []
+    for experiment in experiments:
+        if not isinstance(experiment.splits, FromFile):
+            continue
+        for spec in experiment.datasets:
+            try:
+                experiment.splits.find(spec.name)
+            except NotFetchedError as error:
+                names.append(error.name)
+            except DataError:
+                pass  # the config's own check reports it, with its line
+    return list(dict.fromkeys(names))
 
 
 def require_data(experiments: Sequence[Experiment], target: str) -> None:
@@ -276,32 +335,21 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         When some are not at hand.
     """
     names, of_folds = missing(experiments), missing_folds(experiments)
-    if names or of_folds:
+    lacking = list(dict.fromkeys([*names, *of_folds]))
+    if not lacking:
+        return
+    needs = []
+    if names:
         looked = ", ".join(str(folder) for folder in data_folders())
-        needs = [f"{', '.join(names)}, not found in the folders {looked}"] if names else []
-        needs += [f"the folds of {', '.join(of_folds)}"] if of_folds else []
-        get = how_to_get(list(dict.fromkeys([*names, *of_folds])), bool(of_folds))
-        lacking = {*names, *of_folds}
-        common = [spec.name for spec in experiments[0].datasets if spec.name not in lacking]
-        common = [name for name in common if all(name in [spec.name for spec in e.datasets] for e in experiments)]
-        without = f"; or leave them out: --set 'datasets=[{', '.join(common)}]'" if common else ""
-        raise DataError(f"{target} needs {', and '.join(needs)}; {get}{without}")
-
-
-def missing_folds(experiments: Sequence[Experiment]) -> list[str]:
-    """The data sets of some experiments whose fixed folds can be downloaded and are not at hand."""
-    names: dict[str, None] = {}
-    for experiment in experiments:
-        folds = experiment.splits
-        for spec in experiment.datasets:
-            try:
-                if isinstance(folds, FromFile):
-                    folds.find(spec.name)
-            except NotFetchedError as error:
-                names[error.name] = None
-            except DataError:
-                pass  # the config's own check reports it, with its line
-    return list(names)
+        needs.append(f"{', '.join(names)}, not found in the folders {looked}")
+    if of_folds:
+        needs.append(f"the folds of {', '.join(of_folds)}")
+    common = [spec.name for spec in experiments[0].datasets if spec.name not in lacking]
+    for experiment in experiments[1:]:
+        own = {spec.name for spec in experiment.datasets}
+        common = [name for name in common if name in own]
+    without = f"; or leave them out: --set 'datasets=[{', '.join(common)}]'" if common else ""
+    raise DataError(f"{target} needs {', and '.join(needs)}; {how_to_get(lacking, bool(of_folds))}{without}")
 
 
 def data_sets_of(paper: str) -> list[str]:
@@ -313,64 +361,15 @@ def data_sets_of(paper: str) -> list[str]:
         When there is no such paper; names those there are.
     """
     named: dict[str, set[str]] = {}
-    for each in recipes().values():
-        names = {known.name for spec in each.outline.datasets if (known := find(spec.name)) is not None}
-        named.setdefault(each.name.partition("/")[0], set()).update(names)
-    by_plain = {published.plain_name(name): names for name, names in named.items()}
-    found = by_plain.get(published.plain_name(paper))
-    if found is None:
+    for recipe in recipes().values():
+        sources = [find(spec.name) for spec in recipe.outline.datasets]
+        named.setdefault(recipe.paper, set()).update(source.name for source in sources if source)
+    full = full_name(paper, list(named))
+    if full not in named:
         raise UserError(f"no configs of a paper {paper!r}{suggest_name(paper, named)} (known: {', '.join(named)})")
-    return [known.name for known in entries() if known.name in found]
-
-
-def printed_cells(recipe: Recipe) -> int:
-    """How many numbers the published table of a recipe has; 0 without one."""
-    return len(published.load(recipe.table)) if recipe.table else 0
+    return [known.name for known in entries() if known.name in named[full]]
 
 
 def experiment_of(step: Step, overrides: Sequence[str] = ()) -> Experiment:
     """The experiment of a step, with `--set` options of the user's, whether or not its data sets are at hand."""
     return load_experiment(step.recipe.path, [*step.overrides, *overrides], look_up=False)
-
-
-def by_experiment_name() -> dict[str, tuple[Recipe, str]]:
-    """The name of an experiment, which names its results folder → the recipe, and the variant it is run as."""
-    known = {name.replace("/", "_"): each for name, each in recipes().items()}
-    reduced = {f"{name}_{SMALL}": (each, f"{each.variant}_{SMALL}".lstrip("_")) for name, each in known.items()}
-    return reduced | {name: (each, each.variant) for name, each in known.items()}
-
-
-def expected(recipe: Recipe, variant: str) -> Experiment:
-    """The experiment as the config, or its reduction, has it; its outline where an extra is not installed."""
-    without = bool(recipe.lacks())
-    if variant.endswith(SMALL) and not recipe.variant.endswith(SMALL):
-        (step,) = steps(recipe.name, small=True)
-        return load_experiment(recipe.path, step.overrides, look_up=False, import_classes=not without)
-    return recipe.outline if without else recipe.experiment
-
-
-def changes(expected: Experiment, stored: Experiment) -> Iterator[str]:
-    """`key.path: 4 (config: 100)` for what affects the numbers; the folders of the folds do not."""
-    ours, theirs = (dict(_flat(_bearing(each))) for each in (stored, expected))
-    for path in dict.fromkeys([*theirs, *ours]):
-        if ours.get(path) != theirs.get(path):
-            shown = [json.dumps(each[path], ensure_ascii=False) if path in each else "none" for each in (ours, theirs)]
-            yield f"{path}: {shown[0]} (config: {shown[1]})"
-
-
-def _bearing(experiment: Experiment) -> dict[str, Any]:
-    """What affects the numbers, as plain data; data sets by the names that the catalogue gives them."""
-    datasets = tuple(spec.model_copy(update={"name": spec.short_name()}) for spec in experiment.datasets)
-    whole = experiment.model_copy(update={"datasets": datasets}).resolved()
-    whole["splits"].pop("folders", None)
-    kept = {key: whole[key] for key in ("datasets", "metrics", "sweep", "methods", "splits") if key in whole}
-    plain: dict[str, Any] = json.loads(json.dumps(kept))
-    return plain
-
-
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else str(key))
-    else:
-        yield path, value

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -20,8 +21,10 @@ from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.splits import SplitSpec
 from mlcdr.experiment.trials import plan
 from mlcdr.reproduce.judging import Rules
-from mlcdr.reproduce.published import Finder, PublishedCell
+from mlcdr.reproduce.matching import match_rows
+from mlcdr.results.results import open_results
 from tests import small
+from tests.reporting.results_folders import write_folder
 
 PATH = "splits.labelled"
 KINDS: dict[str, dict[str, Any]] = {
@@ -276,29 +279,23 @@ def test_it_is_written_back_and_only_where_it_was_there(arff):
     assert hiding.resolved()["splits"]["labelled"] == 0.3
 
 
-def test_published_cells_are_found_by_it():
-    class Results:
-        datasets, methods, swept = ("enron",), ("READER",), (PATH,)
-        experiment = experiment_from(
-            {
-                "name": "table",
-                "datasets": ["enron"],
-                "splits": {"kind": "kfold", "folds": 5, "seed": 1, "labelled": "30%"},
-                "metrics": ["macro_f1"],
-                "methods": {
-                    "READER": {"feature_space": {"reader": {"n_features": "60%"}}, "learner": "least_squares"},
-                },
-            },
-            look_up=False,
-        )
-
-    cell = PublishedCell("enron", "READER", "labeled=10%;feature_dim=60%", "macro_f1", "0.134", "", "", "")
-    finder = Finder(Results(), Rules())  # type: ignore[arg-type]
-    assert finder._fits("READER", ("10%",), cell.settings)
-    assert not finder._fits("READER", ("30%",), cell.settings)
-    Results.swept = ()
-    assert not finder._fits("READER", (), cell.settings)
-    assert finder._fits("READER", (), {**cell.settings, "labeled": "30%"})
+@pytest.mark.parametrize(("swept", "found"), [(["10%", "30%"], [0, 1]), ([], [-1, 0])])
+def test_published_cells_are_found_by_it(tmp_path, swept, found):
+    """`labeled` is the share of rows with labels, swept or fixed (30%)."""
+    reader = {"feature_space": {"reader": {"n_features": "60%"}}, "learner": "least_squares"}
+    config = {
+        "name": "table",
+        "datasets": ["enron"],
+        "splits": {"kind": "kfold", "folds": 5, "seed": 1, "labelled": "30%"},
+        "metrics": ["macro_f1"],
+        "sweep": {PATH: swept} if swept else {},
+        "methods": {"READER": reader},
+    }
+    values = {("enron", "READER", *at, "macro_f1"): [0.1, 0.2] for at in ([[each] for each in swept] or [[]])}
+    write_folder(tmp_path / "table", config, values, [PATH] if swept else [])
+    cells = pd.DataFrame({"dataset": "enron", "method": "READER", "metric": "macro_f1"}, index=[0, 1])
+    cells["setting"] = [f"labeled={share};feature_dim=60%" for share in ("10%", "30%")]
+    assert match_rows(open_results(tmp_path / "table"), cells, Rules()) == found
 
 
 def test_one_row_is_not_all_rows(arff):

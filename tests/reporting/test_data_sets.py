@@ -5,6 +5,7 @@ import pytest
 
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.reproduce import data_sets
+from mlcdr.reproduce.printed import n_places
 from tests import small
 from tests.reporting.snapshots import check
 
@@ -13,7 +14,7 @@ SEVEN = ["bibtex", "corel5k", "enron", "medical", "emotions", "scene", "yeast"]
 
 
 def test_table1_of_the_embedded_data_set():
-    table = data_sets.render(["yeast"], TABLE1)
+    table = data_sets.tabulate_facts(["yeast"], TABLE1)
     shown = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv(), "txt": table.terminal(100)}
     for ending, text in shown.items():
         check(f"data_sets.{ending}", text)
@@ -25,21 +26,20 @@ def test_kinds_of_features_are_marked(tmp_path):
     rows = [line.split(",") for line in text.split("@data\n")[1].split()]
     lines = [",".join([row[0], str(i % 2), *row[2:]]) for i, row in enumerate(rows)]
     arff.write_text(text.split("@data\n")[0] + "@data\n" + "\n".join(lines) + "\n")
-    (row,) = data_sets.render([str(arff)], TABLE1).sheet.rows
+    (row,) = data_sets.tabulate_facts([str(arff)], TABLE1).sheet.rows
     assert [cell.plain for cell in row[:5]] == ["mixed†‡", "–", "60", "1", "4"]
 
 
 def test_table1_beside_the_data(real_dataset):
     for name in SEVEN:
         real_dataset(name)
-    compared = data_sets.compare([], TABLE1)
-    differing = [
-        (r.published.dataset, r.published.metric, r.published.mean) for r in compared.rows if r.verdict != "agrees"
-    ]
+    compared = data_sets.check_facts([], TABLE1)
+    differing = compared.cells[compared.cells["verdict"] != "agrees"]
     # emotions has 1108 labels in 593 rows, 1.86846…: what is printed is no rounding of it
-    assert differing == [("emotions", "label_cardinality", "1.869")]
+    columns = ["dataset", "metric", "published"]
+    assert differing[columns].values.tolist() == [["emotions", "label_cardinality", "1.869"]]
     assert data_sets.facts("emotions")["cardinality"] == 1108 / 593
-    assert len(compared.rows) == 42
+    assert len(compared.cells) == 42
     assert "41 of 42 facts agree, rounded as printed." in compared.terminal(100)
 
 
@@ -48,15 +48,15 @@ def test_numbers_of_labels_beside_the_data(real_dataset):
     eight = [*SEVEN, "genbase"]
     for name in eight:
         real_dataset(name)
-    compared = data_sets.compare([], "chen_lin_2012/table2")
-    assert compared.count("agrees") == len(compared.rows) == 8
-    shown = data_sets.render(eight, "chen_lin_2012/table2").csv().split()
+    compared = data_sets.check_facts([], "chen_lin_2012/table2")
+    assert compared.count("agrees") == len(compared.cells) == 8
+    shown = data_sets.tabulate_facts(eight, "chen_lin_2012/table2").csv().split()
     assert shown[0] == "name,n_labels"
     assert {"corel5k,374", "genbase,27", "yeast,14"} <= set(shown)
 
 
 def test_one_data_set_of_a_published_table():
-    compared = data_sets.compare(["yeast"], TABLE1)
+    compared = data_sets.check_facts(["yeast"], TABLE1)
     assert (compared.count("agrees"), compared.count("not run")) == (6, 36)
     shown = compared.terminal(100)
     assert ["label_cardinality", "4.237", "4.237", "agrees"] in [line.split() for line in shown.splitlines()]
@@ -69,20 +69,19 @@ def test_table_2_1_of_the_thesis_beside_the_data(real_dataset):
     table = "sun_2017_thesis/table2_1"
     for name in ("emotions", "languagelog", "bibtex", "tmc2007-500"):
         real_dataset(name)
-    compared = data_sets.compare([], table)
+    compared = data_sets.check_facts([], table)
     assert compared.count("differs") == 0
     assert compared.count("agrees") + compared.count("not reproducible") == 6 * len(compared.datasets)
     assert "tmc2007-500" in compared.datasets
-    misprinted = {(r.published.dataset, r.published.metric) for r in compared.rows if r.verdict == "not reproducible"}
-    assert ("emotions", "label_cardinality") in misprinted
-    assert ("bibtex", "n_distinct_labelsets") in misprinted
-    for row in compared.rows:
-        if row.verdict == "not reproducible":
-            assert f"{row.ours:.{row.published.digits}f}" != row.published.mean, row
+    misprinted = compared.cells[compared.cells["verdict"] == "not reproducible"]
+    which = set(misprinted[["dataset", "metric"]].itertuples(index=False, name=None))
+    assert {("emotions", "label_cardinality"), ("bibtex", "n_distinct_labelsets")} <= which
+    for cell in misprinted.itertuples():
+        assert f"{cell.ours:.{n_places(cell.published)}f}" != cell.published, cell
     shown = compared.terminal(100)
     assert "Not judged:" in shown
     assert "1,108 labels in 593 instances are 1.868 per instance" in " ".join(shown.split())
-    rendered = data_sets.render(["yeast"], table)
+    rendered = data_sets.tabulate_facts(["yeast"], table)
     assert rendered.csv().split()[1] == "yeast,14,103,2417,4.237070748862226,0.3026479106330161,198,biology"
 
 
@@ -99,17 +98,18 @@ def test_data_sets_that_are_not_at_hand_are_left_out(monkeypatch):
         return {"name": name, "n_labels": 14}
 
     monkeypatch.setattr(data_sets, "facts", only_yeast)
-    compared = data_sets.compare([], TABLE1)
+    compared = data_sets.check_facts([], TABLE1)
     assert compared.datasets == ("yeast",)
     assert "emotions" in compared.absent
     assert "Not at hand: bibtex, " in compared.terminal(200)
     with pytest.raises(DataError, match="emotions: not found"):
-        data_sets.compare(["emotions"], TABLE1)
+        data_sets.check_facts(["emotions"], TABLE1)
 
 
 def test_what_a_published_table_gets_wrong_or_mlcdr_does_not_count():
-    compared = data_sets.compare(["yeast"], "sun_2017_thesis/table2_1")
-    verdicts = {row.published.metric: row.verdict for row in compared.rows if row.published.dataset == "yeast"}
+    compared = data_sets.check_facts(["yeast"], "sun_2017_thesis/table2_1")
+    cells = compared.cells[compared.cells["dataset"] == "yeast"]
+    verdicts = dict(zip(cells["metric"], cells["verdict"], strict=True))
     assert verdicts["n_distinct_labelsets"] == verdicts["label_density"] == verdicts["n_features"] == "agrees"
 
 
@@ -117,12 +117,12 @@ def test_what_is_not_there_is_told():
     with pytest.raises(
         ResultsError, match="no published table of data sets 'pacharawongsakda_2012/table2'; did you mean"
     ):
-        data_sets.compare([], "pacharawongsakda_2012/table2")
+        data_sets.check_facts([], "pacharawongsakda_2012/table2")
     with pytest.raises(ResultsError, match="has none of birds"):
-        data_sets.compare(["birds"], TABLE1)
+        data_sets.check_facts(["birds"], TABLE1)
 
 
 def test_a_layout_that_asks_for_an_unknown_fact(tmp_path):
     (tmp_path / "mine.yaml").write_text("kind: datasets\ncolumns: [{fact: name}, {fact: densty}]\n")
     with pytest.raises(ResultsError, match=r"columns: no fact 'densty' \(known: name, domain, n_instances"):
-        data_sets.render(["yeast"], str(tmp_path / "mine.yaml"))
+        data_sets.tabulate_facts(["yeast"], str(tmp_path / "mine.yaml"))

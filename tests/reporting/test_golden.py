@@ -161,7 +161,7 @@ def test_tables(name, tmp_path):
 
 @pytest.mark.parametrize("name", of_kind("datasets"))
 def test_tables_of_data_sets(name):
-    table = data_sets.render(["yeast"], name)
+    table = data_sets.tabulate_facts(["yeast"], name)
     check(f"{stem(name)}.md", table.markdown())
     check(f"{stem(name)}.tex", table.latex())
     check(f"{stem(name)}.csv", table.csv())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcdr.comparison import statistics
-from mlcdr.reproduce import published
+from mlcdr.reproduce.printed import load_table
 from tests.reporting.results_folders import published as rows_of
 
 ROWS = rows_of("sun_2017_thesis/friedman")
@@ -35,7 +35,7 @@ FILLED = {
 
 def means(table, metric):
     """One metric of a table with a single setting: its methods, its data sets, and the means; NaN where unreadable."""
-    cells = [cell for cell in published.load(table) if cell.metric == metric]
+    cells = [cell for cell in load_table(table).itertuples() if cell.metric == metric]
     methods, datasets = (
         tuple(dict.fromkeys(names)) for names in zip(*((c.method, c.dataset) for c in cells), strict=True)
     )

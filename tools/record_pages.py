@@ -9,26 +9,37 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mlcdr.comparison import significance, statistics
 from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.reproduce import judging, making, published, recipes, record, reproduction
-from mlcdr.reproduce.published import ComparedCell, Finder
-from mlcdr.reproduce.record import Entry
-from mlcdr.reproduce.reproduction import Reproduction
+from mlcdr.reproduce import recipes
+from mlcdr.reproduce.judging import Verdict, rules_for
+from mlcdr.reproduce.printed import list_files, list_tables, n_places, read_cells
+from mlcdr.reproduce.published import mark_cells, show_printed
+from mlcdr.reproduce.recipes import Recipe
+from mlcdr.reproduce.stored import OTHERS, StoredRun, read_record
 from mlcdr.results import joining
 from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Key, Point, is_among_best
+from mlcdr.results.scores import Point, is_among_best
 from mlcdr.tables import tables
+<<<<<<< HEAD:docs/record_pages.py
 from mlcdr.tables.notes import note_tuning
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, escape_markdown, make_sheet, text
 from mlcdr.tables.text_format import format_mean
+=======
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, escape_markdown, make_sheet, text
+from mlcdr.tables.text_format import format_mean, note_tuning
+from tools.entries import is_small
+from tools.plan import facts_tables
+from tools.status import Reproduction, Status, date_of, make_status
+>>>>>>> 06fdff18 (The record is made by scripts in tools/; printed cells and verdicts are frames):tools/record_pages.py
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "docs"
 PAPERS = {
     "chen_lin_2012": "Chen & Lin 2012, *Feature-aware label space dimension reduction*",
     "pacharawongsakda_2012": "Pacharawongsakda & Theeramunkong 2012, *Dependent and independent dual space reduction*",
@@ -45,7 +56,8 @@ _NAMES = {
     "xu_2016_mvmd/table_tuned": "dimensions chosen",
 }
 _MANY = 12
-_FACTS = making.facts_tables()
+_NAMED = ("dataset", "method", "metric")
+_FACTS = facts_tables()
 _LEGEND = (
     'Colours: <span class="agrees">agrees</span> with the printed number, <span class="differs">differs</span>, '
     '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not judged</span> for the '
@@ -55,18 +67,18 @@ _LEGEND = (
 
 
 @cache
-def _entries() -> tuple[Entry, ...]:
-    return tuple(record.read())
+def _entries() -> tuple[StoredRun, ...]:
+    return tuple(read_record())
 
 
 @cache
-def _status() -> reproduction.Status:
-    return reproduction.status(_entries())
+def _status() -> Status:
+    return make_status(_entries())
 
 
 def _split(config: str) -> tuple[str, str]:
     """The published table that a config belongs to (empty if none), and the reading of it."""
-    table = max((each for each in published.every_name() if f"{config}_".startswith(f"{each}_")), key=len, default="")
+    table = max((each for each in list_files() if f"{config}_".startswith(f"{each}_")), key=len, default="")
     return table, config[len(table) + 1 :]
 
 
@@ -98,7 +110,7 @@ def gallery() -> str:
         "Tables 4.2 to 4.5 come from the same runs, and Table 3.4 from those of 3.2 and 3.3.\n",
     ]
     for paper, title in PAPERS.items():
-        shown = [name for name in published.every_name() if name.startswith(f"{paper}/") and _is_shown(name)]
+        shown = [name for name in list_files() if name.startswith(f"{paper}/") and _is_shown(name)]
         if not shown:  # no table of Xu et al. is available
             continue
         parts += [
@@ -109,7 +121,7 @@ def gallery() -> str:
         for table in shown:
             link = f"[{_named(table)}](gallery/{paper}.md#{_anchor(table)})"
             found = [each for each in status.found if each.table == table]
-            rows = [_counts(each) for each in found] or [("", f"{len(published.cells_of(table))} | not yet | | | | | ")]
+            rows = [_counts(each) for each in found] or [("", f"{len(read_cells(table))} | not yet | | | | | ")]
             for variant, counts in rows:
                 reading = f", {variant.replace('_', ' ')}" if variant else ""
                 parts.append(f"| {link}{reading} | {counts} |")
@@ -131,12 +143,12 @@ def gallery() -> str:
 
 def _is_shown(table: str) -> bool:
     """Whether methods or the data give a table; others are of tests, ranks and formulas."""
-    return table in published.names() or table in _FACTS
+    return table in list_tables() or table in _FACTS
 
 
-def _commits(entries: Iterable[Entry]) -> Iterator[str]:
+def _commits(entries: Iterable[StoredRun]) -> Iterator[str]:
     commits = dict.fromkeys(each.manifest.commit[:12] for each in entries)
-    small = all(each.is_small or each.counts_data for each in entries)
+    small = all(is_small(each) or each.counts_data for each in entries)
     if commits:
         several = "Only the small variants (`make record-small`) are stored so far. " if small else ""
         yield f"{several}Commit{'s' if len(commits) > 1 else ''} of the record: {', '.join(commits)}.\n"
@@ -146,8 +158,8 @@ def _commits(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _counts(each: Reproduction) -> tuple[str, str]:
     found = each.comparison
-    verdicts: tuple[published.Verdict, ...] = ("agrees", "differs", "undecided", "not reproducible")
-    numbers = (len(found.rows) - found.count("n/a"), found.compared, *map(found.count, verdicts))
+    verdicts: tuple[Verdict, ...] = ("agrees", "differs", "undecided", "not reproducible")
+    numbers = (len(found.cells) - found.count("n/a"), found.compared, *map(found.count, verdicts))
     time = each.cpu_time.replace(" ", "\N{NO-BREAK SPACE}")  # in a narrow column
     return each.variant, f"{' | '.join(map(str, numbers))} | {time}"
 
@@ -160,7 +172,7 @@ def paper_page(paper: str) -> str:
     """Every table of a paper in its layout."""
     known = recipes.recipes()
     parts = [_LEGEND]
-    names = [name for name in published.every_name() if name.startswith(f"{paper}/")]
+    names = [name for name in list_files() if name.startswith(f"{paper}/")]
     for table in filter(_is_shown, names):
         parts += _table(table, [each for each in known.values() if each.table == table])
     without = [name for name in known if name.startswith(f"{paper}/table") and not known[name].table]
@@ -178,7 +190,7 @@ def paper_page(paper: str) -> str:
     return "\n".join(parts)
 
 
-def _pictures(shown: Iterable[recipes.Recipe]) -> list[str]:
+def _pictures(shown: Iterable[Recipe]) -> list[str]:
     """The stored pictures of figures, which `docs/pictures.py` makes from results."""
     return [
         f"`mlcdr reproduce {each.name}`: {each.outline.description}.\n\n"
@@ -189,20 +201,20 @@ def _pictures(shown: Iterable[recipes.Recipe]) -> list[str]:
 
 
 def _tested(paper: str) -> list[str]:
-    return [name for name in published.every_name() if name.startswith(f"{paper}/table")]
+    return [name for name in list_files() if name.startswith(f"{paper}/table")]
 
 
-def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
+def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
     """The section of one published table: every reading of it that is stored, and the commands of the others."""
-    cells, rules = published.cells_of(table), judging.rules_for(table)
+    cells, rules = read_cells(table), rules_for(table)
     yield f"## {_named(table)}\n"
     if table in _FACTS:
         yield f"`mlcdr reproduce {table}` counts them on the data. A number agrees if ours, rounded, equals it.\n"
     else:
-        printed = [cell for cell in cells if cell.mean]
-        datasets, methods = (len({getattr(cell, key) for cell in printed} - {""}) for key in ("dataset", "method"))
+        printed = cells[cells["mean"] != ""]
+        datasets, methods = (len(set(printed[key]) - {""}) for key in ("dataset", "method"))
         rule = f" A cell agrees if it differs by at most {rules.describe_limit()}."
-        judged = not all(rules.why_not(cell.dataset, cell.method, cell.metric) for cell in printed)
+        judged = not all(rules.why_not(*names) for names in zip(*(printed[key] for key in _NAMED), strict=True))
         yield f"{len(printed)} printed cells: {datasets} data sets, {methods} method{'s' * (methods > 1)}."
         yield f"{rule if judged else ' Times are not judged.'}\n"
     if rules.settings == "results":
@@ -217,7 +229,7 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
         yield f"Not judged, {', '.join(which)}: {why}.\n"
     for each in stored:
         yield from _reading(each)
-    known = {entry.name for each in stored for entry in each.entries}
+    known = {entry.name for each in stored for entry in each.runs}
     missing = [each for each in readings if each.name not in known]
     if missing:
         yield "Not in the record yet:\n"
@@ -227,24 +239,24 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
 def _reading(each: Reproduction) -> Iterator[str]:
     """One reading of a table: command, protocol, time, and the cells in the paper's layout."""
     yield f"### {_READINGS.get(each.variant, each.variant.replace('_', ' ').capitalize())}\n"
-    for entry in each.entries:
+    for entry in each.runs:
         if not entry.counts_data:
             reduced = "" if entry.name == entry.manifest.config else " --small"
             command = f"{entry.manifest.config}{reduced}"
             machines = [run.machine for run in entry.manifest.computed_by if run.machine.processor]
             where = f", {machines[-1].cores} cores ({machines[-1].processor})" if machines else ""
-            yield f"- `mlcdr reproduce {command}`, {entry.date}{where}. {_described_entry(entry)}"
+            yield f"- `mlcdr reproduce {command}`, {date_of(entry)}{where}. {_described_entry(entry)}"
     time = "" if each.cpu_time == DASH else f"CPU time {each.cpu_time}. "
     yield f"- {time}{escape_markdown(_summary(each))}."
-    counted = any(entry.counts_data for entry in each.entries)
-    joined = None if counted else joining.join([entry.results for entry in each.entries])
+    counted = any(entry.counts_data for entry in each.runs)
+    joined = None if counted else joining.join([entry.results for entry in each.runs])
     notes = (*each.notes(), *(joined.remarks if joined else ()))
     yield from (f"- {escape_markdown(note)}" for note in notes)
     yield ""
     if joined is None:
         yield _facts(each).html()
         return
-    specs = [spec for spec in each.entries[0].experiment.tables if spec.layout == each.table]
+    specs = [spec for spec in each.runs[0].experiment.tables if spec.layout == each.table]
     for spec in specs:
         yield _rendered(joined, spec, each)
     if not specs:
@@ -253,7 +265,7 @@ def _reading(each: Reproduction) -> Iterator[str]:
 
 def _summary(each: Reproduction) -> str:
     found = each.comparison
-    if any(entry.counts_data for entry in each.entries):
+    if any(entry.counts_data for entry in each.runs):
         n = found.count("not reproducible")
         return f"{found.count('agrees')} of {found.compared} numbers are equal{f'; {n} are not judged' if n else ''}"
     return found.summary() if found.compared else "Times, which are not judged"
@@ -261,23 +273,24 @@ def _summary(each: Reproduction) -> str:
 
 def _listed(each: Reproduction) -> Sheet:
     """The printed cells that have a result, one in a row, with its verdict."""
-    rows = tuple(row for row in each.comparison.rows if row.verdict in _CLASSES)
-    sheet = replace(each.comparison, rows=rows).sheet
+    cells = each.comparison.cells
+    cells = cells[cells["verdict"].isin(_CLASSES)]
+    sheet = replace(each.comparison, cells=cells).sheet
     marked = [
-        (*cells[:-1], replace(cells[-1], mark=_CLASSES[row.verdict]))
-        for row, cells in zip(rows, sheet.rows, strict=True)
+        (*shown[:-1], replace(shown[-1], mark=_CLASSES[verdict]))
+        for verdict, shown in zip(cells["verdict"], sheet.rows, strict=True)
     ]
     return replace(sheet, caption=text(_named(each.table)), rows=tuple(marked), notes=sheet.notes[1:])
 
 
-def _described_entry(entry: Entry) -> str:
+def _described_entry(entry: StoredRun) -> str:
     splits = entry.experiment.splits.plain()
     protocol = ", ".join(f"{key} {value}" for key, value in splits.items() if key not in ("kind", "folders"))
     about = (entry.experiment.description or entry.name).rstrip(".")
     return f"{escape_markdown(about)}; {splits['kind']} splits{f' ({protocol})' if protocol else ''}."
 
 
-def _described(recipe: recipes.Recipe) -> str:
+def _described(recipe: Recipe) -> str:
     about = (recipe.outline.description or recipe.name).rstrip(".")
     n = len(recipe.outline.datasets)
     return f"{escape_markdown(about)}. {n} data set{'s' * (n > 1)}."
@@ -285,6 +298,7 @@ def _described(recipe: recipes.Recipe) -> str:
 
 def _rendered(results: Results, spec: LayoutSpec, found: Reproduction | None = None) -> str:
     """A table in the paper's layout, with each cell's verdict."""
+<<<<<<< HEAD:docs/record_pages.py
     marks: dict[Key, tuple[str, str]] = {}
     if found is not None:
         finder = Finder(results, found.comparison.rules)
@@ -293,29 +307,31 @@ def _rendered(results: Results, spec: LayoutSpec, found: Reproduction | None = N
             if key is not None and row.verdict in _CLASSES:
                 marks[key] = (_CLASSES[row.verdict], _about(row))
     return tables.make_table(results, spec, marks).sheet.html()
+=======
+    marks = mark_cells(found.comparison, results, _mark) if found is not None else {}
+    return tables.render(results, spec, marks).sheet.html()
+>>>>>>> 06fdff18 (The record is made by scripts in tools/; printed cells and verdicts are frames):tools/record_pages.py
 
 
-def _about(row: ComparedCell) -> str:
-    cell = row.published
-    printed = f"printed {cell.mean}{f' ± {cell.spread}' if cell.spread else ''}"
-    z = "" if math.isnan(row.z) else f", z = {row.z:+.1f}"
-    return f"{printed}{z}: {row.verdict}"
+def _mark(cell: Any) -> tuple[str, str]:
+    """The class of a cell, and what is printed with the verdict."""
+    z = "" if math.isnan(cell.z) else f", z = {cell.z:+.1f}"
+    return _CLASSES[cell.verdict], f"printed {show_printed(cell)}{z}: {cell.verdict}"
 
 
 def _facts(each: Reproduction) -> Sheet:
     """A table of data sets: the counted facts."""
-    rows = [row for row in each.comparison.rows if row.verdict in _CLASSES]
-    datasets = list(dict.fromkeys(row.published.dataset for row in rows))
-    facts = list(dict.fromkeys(row.published.metric for row in rows))
-    found = {(row.published.dataset, row.published.metric): row for row in rows}
-    lines = []
-    for name in datasets:
-        cells = []
-        for fact in facts:
-            row = found.get((name, fact))
-            shown = NOTHING if row is None else text(f"{row.ours:.{row.published.digits}f}")
-            cells.append(replace(shown, mark=_CLASSES[row.verdict], about=_about(row)) if row else shown)
-        lines.append((name, *cells))
+    cells = each.comparison.cells
+    cells = cells[cells["verdict"].isin(_CLASSES)]
+    facts = list(cells["metric"].unique())
+    shown: dict[str, dict[str, Text]] = {}
+    for cell in cells.itertuples():
+        mark, about = _mark(cell)
+        counted = text(f"{cell.ours:.{n_places(cell.published)}f}")
+        shown.setdefault(cell.dataset, {})[cell.metric] = replace(counted, mark=mark, about=about)
+    lines: list[list[str | Text]] = []
+    for name, of_it in shown.items():
+        lines.append([name, *(of_it.get(fact, NOTHING) for fact in facts)])
     return make_sheet("Counted on the data", ("Dataset", *facts), lines, 1)
 
 
@@ -391,17 +407,17 @@ def leaderboard() -> str:
         "put your method in place of its `methods`, and keep its `splits` and `metrics`. The class is in "
         "`my_method.py` next to the config ([write a method](how-to/method.md)). A method is ranked if it has "
         "results on all data sets that the board is ranked over; with fewer, its row is at the end, without a rank.\n"
-        "2. Commit both files. `mlcdr run my_method.yaml`, then `mlcdr record results/my_method`: it stores the means, "
-        "and the commit and digest of the code that gave them, in `results/record/others/my_method`. `mlcdr "
-        "reproduction-status --check` shows whether they are of the present code. Both import `my_method.py` from the "
-        "folder they are run in.\n"
+        "2. Commit both files. `mlcdr run my_method.yaml`, then `python -m tools.record results/my_method`: it stores "
+        "the means, and the commit and digest of the code that gave them, in `results/record/others/my_method`. "
+        "`python -m tools.status --check` shows whether they are of the present code. Both import `my_method.py` from "
+        "the folder they are run in.\n"
         "3. `make docs` writes this page. Open a pull request with the two files, the folder of the record and this "
         "page; it is accepted if the run gives the same numbers again. A method that is to become a part of mlcdr "
         "belongs in `mlcdr/methods` instead ([CONTRIBUTING.md](../CONTRIBUTING.md)).\n",
     ]
-    boards: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
+    boards: dict[tuple[str, tuple[str, ...]], list[StoredRun]] = {}
     stored = [each for each in _entries() if not each.counts_data]
-    whole = [each for each in stored if not each.is_small] or stored
+    whole = [each for each in stored if not is_small(each)] or stored
     for entry in sorted(whole, key=_is_contributed):
         splits = json.dumps({key: value for key, value in entry.experiment.splits.plain().items() if key != "folders"})
         alike = [key for key in boards if key[0] == splits] if _is_contributed(entry) else []
@@ -414,18 +430,18 @@ def leaderboard() -> str:
     return "\n".join(parts)
 
 
-def _is_contributed(entry: Entry) -> bool:
+def _is_contributed(entry: StoredRun) -> bool:
     """Whether a run is of no paper's config."""
-    return entry.name.startswith(f"{record.OTHERS}/")
+    return entry.name.startswith(f"{OTHERS}/")
 
 
-def _config(entry: Entry) -> str:
+def _config(entry: StoredRun) -> str:
     """The file that has a run's experiment."""
     stored = f"results/record/{entry.name}/experiment.yaml"
     return f"`{stored}`" if _is_contributed(entry) else f"`configs/{entry.manifest.config}.yaml`"
 
 
-def _board(splits: dict[str, object], swept: Sequence[str], entries: Sequence[Entry]) -> Iterator[str]:
+def _board(splits: dict[str, object], swept: Sequence[str], entries: Sequence[StoredRun]) -> Iterator[str]:
     """The runs on the same splits with the same sweep: a table for each metric that has a direction."""
     kind = splits.pop("kind")
     entries = [each for each in entries if not recipes.prints_times(each.experiment)]
@@ -447,7 +463,7 @@ def _board(splits: dict[str, object], swept: Sequence[str], entries: Sequence[En
         yield from boards
 
 
-def _with_names_of_tables(page: str, entries: Iterable[Entry]) -> str:
+def _with_names_of_tables(page: str, entries: Iterable[StoredRun]) -> str:
     """`CPLST (Table 8.1, as stated)` for `CPLST (sun_2017_thesis_table8_1_as_stated)`."""
     for entry in entries:
         table, variant = _split(entry.name)

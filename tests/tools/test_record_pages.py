@@ -7,10 +7,15 @@ import shutil
 
 import pytest
 
-from mlcdr.reproduce import judging, published, recipes, record, reproduction
+from mlcdr.reproduce import recipes
+from mlcdr.reproduce.judging import rules_for
+from mlcdr.reproduce.printed import load_table
+from mlcdr.reproduce.stored import read_record
 from tests.reporting.results_folders import as_printed
-from tests.reporting.test_reproduction import TABLE3, run_of
-from tests.test_docs import imported
+from tests.tools.test_record import TABLE3, run_of
+from tools import record_pages
+from tools.status import make_status
+from tools.store import store_run
 
 pytestmark = pytest.mark.usefixtures("configs_read_once")
 
@@ -20,12 +25,11 @@ EVERY = "Ranked over bibtex, corel5k, emotions, enron, genbase, medical, scene, 
 
 @pytest.fixture
 def pages(tmp_path, monkeypatch):
-    """docs/record_pages.py, of a record in the test's folder."""
-    module = imported("record_pages")
-    monkeypatch.setattr(module, "_entries", lambda: tuple(record.read(tmp_path / "record")))
-    monkeypatch.setattr(module, "_status", lambda: reproduction.status(module._entries()))
-    record.store(run_of(tmp_path, TABLE3, as_printed(TABLE3)), "c0ffee", tmp_path / "record")
-    return module
+    """The module, for a record in the test's folder."""
+    monkeypatch.setattr(record_pages, "_entries", lambda: tuple(read_record(tmp_path / "record")))
+    monkeypatch.setattr(record_pages, "_status", lambda: make_status(record_pages._entries()))
+    store_run(run_of(tmp_path, TABLE3, as_printed(TABLE3)), "c0ffee", tmp_path / "record")
+    return record_pages
 
 
 def contribute(tmp_path, datasets, methods, mean=0.9):
@@ -37,7 +41,7 @@ def contribute(tmp_path, datasets, methods, mean=0.9):
         for size in SIZES
     }
     run = run_of(tmp_path, TABLE3, values, name="mine", methods=methods, datasets=list(datasets), tables=[], figures=[])
-    record.store(run, "c0ffee", tmp_path / "record")
+    store_run(run, "c0ffee", tmp_path / "record")
 
 
 def board_of(page):
@@ -87,7 +91,7 @@ def test_a_contributed_method_is_told_apart_from_the_papers_of_that_name(pages, 
 def test_a_method_of_the_papers_and_a_contributed_one_are_ranked(pages, tmp_path):
     shutil.rmtree(tmp_path / "record")
     values = {("yeast", "PLST", size, "hamming_loss"): (0.2, 0.001, 100) for size in SIZES}
-    record.store(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
+    store_run(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
     contribute(tmp_path, ["yeast"], {"Mine": {"label_space": "plst", "learner": "ridge"}}, mean=0.1)
     cells, notes = board_of(pages.leaderboard())
     assert [(method, *row) for method, row in cells.items()] == [
@@ -106,14 +110,14 @@ def test_points_of_a_sweep_count_as_one_value_of_a_data_set(pages, tmp_path):
         for method in ("PLST", "CPLST")
         for size in SIZES
     }
-    record.store(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
+    store_run(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
     _, notes = board_of(pages.leaderboard())
     assert notes[0] == "Critical difference (Nemenyi) 0.69, over 8 data sets.", "1 of 8 differs: p = 0.02"
     for dataset in "corel5k", "emotions":
         for size in SIZES:
             one, other = ((dataset, method, size, "hamming_loss") for method in ("PLST", "CPLST"))
             values[one], values[other] = values[other], values[one]
-    record.store(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
+    store_run(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
     assert board_of(pages.leaderboard())[1][0].endswith("8 data sets. The methods are not shown to differ."), "3 of 8"
 
 
@@ -125,9 +129,7 @@ def test_methods_are_ranked_over_the_data_sets_that_most_have(pages):
 
 
 def test_the_counts_of_the_gallery_add_up():
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in imported("record_pages").gallery().split("\n")
-    ]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in record_pages.gallery().split("\n")]
     counts = [tuple(map(int, row[1:7])) for row in rows if len(row) == 8 and row[2].isdigit()]
     assert len(counts) > 30
     assert any(undecided for *_, undecided, _ in counts)
@@ -138,13 +140,13 @@ def test_the_counts_of_the_gallery_add_up():
 
 def test_times_are_not_compared(pages, tmp_path):
     table = "sun_2017_thesis/table8_2"
-    called = judging.rules_for(table).metrics
+    called = rules_for(table).metrics
     cells = {
         (cell.dataset, cell.method, called.get(cell.metric, cell.metric)): (float(cell.mean), 0.1, 10)
-        for cell in published.load(table)
+        for cell in load_table(table).itertuples()
         if cell.mean
     }
-    record.store(run_of(tmp_path, table, cells), "c0ffee", tmp_path / "record")
+    store_run(run_of(tmp_path, table, cells), "c0ffee", tmp_path / "record")
     (row,) = [line for line in pages.gallery().split("\n") if "#table-82) |" in line]
     printed, *judged, not_judged = (int(cell) for cell in row.strip("|").split("|")[1:7])
     assert judged == [0, 0, 0, 0]

@@ -1,6 +1,6 @@
-"""Tables and figures of docs/studies, from the numbers in docs/studies/*.csv: `python docs/studies.py`.
+"""Tables and figures of docs/studies, from the numbers in docs/studies/*.csv: `python -m tools.studies`.
 
-`python docs/studies.py RESULTS` first writes these files from the results folders that the configs in configs/studies
+`python -m tools.studies RESULTS` first writes these files from the results folders that the configs in configs/studies
 leave in RESULTS. A test holds the pages to what would be written now.
 """
 
@@ -24,8 +24,9 @@ from mlcdr.results.results import open_results
 from mlcdr.tables import styles
 from mlcdr.tables.figures import STYLE
 
-FOLDER = Path(__file__).parent / "studies"
-IMAGES = Path(__file__).parent / "images"
+DOCS = Path(__file__).parents[1] / "docs"
+FOLDER = DOCS / "studies"
+IMAGES = DOCS / "images"
 RUNS = {
     "labels": ("studies_labels", "studies_labels_learners"),
     "protocol": tuple(

@@ -1,0 +1,126 @@
+"""Which number of a results folder a printed cell is about.
+
+A cell is matched by data set and method (case and hyphens do not matter), metric, and setting: `label_dim=20%` is the
+number whose `label_space.n_components`, swept or fixed in the method, was written `20%` or `0.2`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+
+import pandas as pd
+
+from mlcdr.experiment.model import LABELLED
+from mlcdr.reproduce.judging import FEWEST, Rules
+from mlcdr.reproduce.printed import plain_word, read_settings
+from mlcdr.results.results import Results
+
+_NO_ROW = -1
+_PATHS = {
+    "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
+    "feature_dim": ("feature_space.n_components", "feature_space.n_features", "dual_space.n_features"),
+    "labeled": ("splits.labelled",),
+}
+
+
+def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """For each printed cell our number, as `judging.judge` needs it, and `row`: its label in `results.summary`.
+
+    A cell for which there is no number, or to which several fit, has `n` 0 and the row −1: a table without settings,
+    or a run with further swept parameters, does not say which of them is meant.
+    """
+    summary = results.summary
+    rows = match_rows(results, cells, rules)
+    ours = summary.reindex(rows)[["mean", "se", "n"]].reset_index(drop=True)
+    ours["row"] = rows
+    ours["n"] = ours["n"].fillna(0).astype(int)
+    ours["at"] = [_describe_grid_point(results, row) for row in rows]
+    if rules.spread == "repetitions":
+        ours["se"] = ours["se"].where(ours["n"] == 0, _deviations(results, rows, ours["se"]))
+    return ours
+
+
+def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]:
+    """For each printed cell the label of its row in `results.summary`; −1 where there is none, or several fit."""
+    summary = results.summary
+    rows: dict[tuple[str, str, str], list[int]] = {}
+    for row, dataset, method, metric in summary[["dataset", "method", "metric"]].itertuples():
+        rows.setdefault((plain_word(dataset), plain_word(method), metric), []).append(row)
+    found = []
+    for cell in cells.itertuples():
+        dataset = plain_word(rules.datasets.get(cell.dataset, cell.dataset))
+        metric = rules.metrics.get(cell.metric, cell.metric)
+        fitting = rows.get((dataset, plain_word(cell.method), metric), [])
+        if rules.settings == "conditions":
+            settings = read_settings(cell.setting)
+            fitting = [row for row in fitting if _has_settings(results, row, settings)]
+        found.append(fitting[0] if len(fitting) == 1 else _NO_ROW)
+    return found
+
+
+def _has_settings(results: Results, row: int, settings: dict[str, str]) -> bool:
+    for key, wanted in settings.items():
+        written = [_written(results, row, path) for path in _PATHS.get(key, (key,))]
+        if not any(are_same_amount(each, wanted) for each in written):
+            return False
+    return True
+
+
+def _written(results: Results, row: int, path: str) -> str:
+    """The value of a parameter, swept or fixed by the method's own config; empty if the method has none."""
+    if path in results.swept:
+        return str(results.summary.at[row, path])
+    if path == LABELLED:
+        return str(results.experiment.splits.labelled or "")
+    spec = results.experiment.methods.get(results.summary.at[row, "method"])
+    found = spec.component_at(path) if spec else None
+    if found is None:
+        return ""
+    component, parameter, *_ = found
+    return str(component.params.get(".".join(parameter), ""))
+
+
+def are_same_amount(ours: str, theirs: str) -> bool:
+    """Whether two written amounts are the same: equal as text, or equal as shares (`20%`, `0.2`).
+
+    A whole number is a count, never a share: `1` is one dimension, `1.0` and `100%` are all of them.
+
+    Examples
+    --------
+    >>> are_same_amount("0.2", "20%"), are_same_amount("1.0", "100%"), are_same_amount("1", "100%")
+    (True, True, False)
+    """
+    if ours == theirs:
+        return ours != ""
+    a, b = _read_share(ours), _read_share(theirs)
+    return math.isclose(a, b, rel_tol=1e-9)  # NaN is close to nothing
+
+
+def _read_share(written: str) -> float:
+    """A share as a number; NaN of what is no share."""
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", written):
+        return float(match[1]) / 100
+    share = float(written) if re.fullmatch(r"\d*\.\d+", written) else math.nan
+    return share if share <= 1 else math.nan
+
+
+def _describe_grid_point(results: Results, row: int) -> str:
+    """The values that were taken of a method's grid; empty without a grid."""
+    if row == _NO_ROW:
+        return ""
+    taken = results.summary.loc[row]
+    paths = results.grids.get(taken["method"], ())
+    return ",".join(taken[path] for path in paths)
+
+
+def _deviations(results: Results, rows: list[int], errors: pd.Series) -> list[float]:
+    """The standard deviation of the repetitions of each number, or its standard error where they are too few."""
+    keys = ["dataset", "method", *results.swept, "metric"]
+    means = results.repetition_means.astype(dict.fromkeys(keys, str)).groupby(keys)["value"].agg(list).to_dict()
+    found = []
+    for row, error in zip(rows, errors, strict=True):
+        own = means.get(tuple(results.summary.loc[row, keys]), []) if row != _NO_ROW else []
+        found.append(statistics.stdev(own) if len(own) >= FEWEST else error)
+    return found

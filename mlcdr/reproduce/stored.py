@@ -1,0 +1,154 @@
+"""The record: our results of the published tables, which come with mlcdr as small text files.
+
+    record/PAPER/CONFIG/
+      summary.csv       every cell: mean, std, se, n (of a grid on the test folds, the best)
+      comparison.csv    the printed cells that the run has, each with ours, z and the verdict
+      experiment.yaml   the experiment, all defaults written out
+      manifest.json     commit, code of each method, versions, machine, data sets, wall and CPU seconds
+
+CONFIG is the config's name, with `_small` for the small variant. `record/others/NAME/` has runs that are not of a
+paper's config, which are rows of the leaderboard. A folder of the record is a results folder that has means only. For a
+table of data sets there are only `comparison.csv` and `manifest.json`. `tools/record.py` makes the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import Field
+
+from mlcdr.config.shipped import record_folder
+from mlcdr.csv_files import read_csv
+from mlcdr.errors import ResultsError, list_known, suggest_name
+from mlcdr.experiment.model import Experiment
+from mlcdr.reproduce.printed import full_name
+from mlcdr.results.joining import LARGE
+from mlcdr.results.manifest import Manifest
+from mlcdr.results.results import Results, import_results, read_experiment
+
+OTHERS = "others"
+
+
+class StoredManifest(Manifest):
+    """The manifest in a folder of the record.
+
+    Attributes
+    ----------
+    commit : str
+        Of the source code.
+    experiment : str
+        The experiment's name; empty for a table of data sets, which no method computes.
+    config, variant : str
+        The config that comes with mlcdr, and which reading of its table it is; empty for a run of no such config.
+    code : dict
+        Method → the digest of its code.
+    """
+
+    commit: str
+    experiment: str = ""
+    config: str = ""
+    variant: str = ""
+    code: dict[str, str] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One folder of the record.
+
+    Attributes
+    ----------
+    name : str
+        `PAPER/CONFIG`.
+    folder : Path
+    manifest : StoredManifest
+    tables : tuple of str
+        The published tables of which it has cells.
+    """
+
+    name: str
+    folder: Path
+    manifest: StoredManifest
+    tables: tuple[str, ...]
+
+    @property
+    def counts_data(self) -> bool:
+        """Whether it is a table of data sets, which no method computes."""
+        return not self.manifest.experiment
+
+    @property
+    def variant(self) -> str:
+        """The reading of the table: `as_stated`, `small`; empty for the table itself. Large data sets make no other."""
+        parts = self.manifest.variant.split("_")
+        return "_".join(part for part in parts if part != LARGE)
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return read_experiment(self.folder)
+
+    @cached_property
+    def results(self) -> Results:
+        """The means."""
+        return import_results(self.folder)
+
+
+def read_record(folder: Path | None = None) -> list[StoredRun]:
+    """All of the record, by name; that of the source checkout, or the package's own copy, if no folder is given.
+
+    Raises
+    ------
+    ResultsError
+        When a file is missing or cannot be read.
+    """
+    folder = folder or record_folder()
+    found = []
+    for path in sorted(each.parent for each in folder.glob("*/*/manifest.json")):
+        rows = read_csv(path / "comparison.csv", ResultsError)
+        next(rows, None)  # the header
+        tables = tuple(dict.fromkeys(row[0] for _, row in rows))
+        found.append(StoredRun(path.relative_to(folder).as_posix(), path, StoredManifest.read(path), tables))
+    return found
+
+
+def stored_results(table: str) -> list[Results]:
+    """The stored results of `PAPER/TABLE` or `PAPER/CONFIG`, with those of its large data sets; or of `others/NAME`.
+
+    Raises
+    ------
+    ResultsError
+        When the record has none of that name, or it is a table of data sets.
+    """
+    runs = read_record()
+    names = list(dict.fromkeys(name for run in runs for name in (run.name, *run.tables)))
+    table = full_name(table, names)
+    found = [run for run in runs if run.name in (table, f"{table}_{LARGE}")]
+    found = found or [run for run in runs if table in run.tables and not run.variant]
+    if any(run.counts_data for run in found):
+        raise ResultsError(f"{table} is a table of data sets, which has no methods to compare with")
+    if not found:
+        known = f"({list_known(names, '`mlcdr reproduce`')})" if names else "(it is empty)"
+        raise ResultsError(f"the record has no results of {table!r}{suggest_name(table, names)} {known}")
+    return [run.results for run in found]
+
+
+def stored_on(tables: Iterable[str], datasets: Iterable[str]) -> list[Results]:
+    """The stored results of some tables (as in `stored_results`) on some data sets.
+
+    Raises
+    ------
+    ResultsError
+        When the record lacks one of the tables, or has none of the data sets for it.
+    """
+    wanted = set(datasets)
+    found: list[Results] = []
+    for table in tables:
+        results = stored_results(table)
+        common = [each.select("dataset", wanted) for each in results if wanted & set(each.datasets)]
+        if not common:
+            has = ", ".join(name for each in results for name in each.datasets)
+            raise ResultsError(f"record {table}: has no data set of yours ({', '.join(sorted(wanted))}), only {has}")
+        found += common
+    return found

@@ -1,0 +1,37 @@
+"""What the scripts share: errors as lines, and methods of one's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NoReturn
+
+from mlcdr.api.loading import import_from_here
+from mlcdr.config.imports import Imports
+from mlcdr.errors import UserError, escape_control_characters
+from mlcdr.methods.registry import judging_imports
+from mlcdr.processes import Stop
+
+
+def print_notice(text: str) -> None:
+    """Print a text to standard error, apart from the output of a script."""
+    print("\n".join(map(escape_control_characters, text.split("\n"))), file=sys.stderr)
+
+
+def importing_own_methods() -> AbstractContextManager[None]:
+    """A context that imports methods of one's own as `mlcdr run` does: from the current folder too, each printed."""
+    import_from_here()
+    return judging_imports(Imports(Path.cwd(), True, announce=print_notice))
+
+
+def run_script(main: Callable[[], int]) -> NoReturn:
+    """Exit with the code that `main` returns; 2 with a line for what is wrong, 130 when it is interrupted."""
+    try:
+        sys.exit(main())
+    except UserError as error:
+        print_notice(f"error: {error}")
+        sys.exit(2)
+    except (Stop, KeyboardInterrupt):
+        sys.exit(130)
