@@ -27,17 +27,12 @@ from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Point, is_among_best
 from mlcdr.tables import tables
-<<<<<<< HEAD:docs/record_pages.py
 from mlcdr.tables.notes import note_tuning
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, escape_markdown, make_sheet, text
-from mlcdr.tables.text_format import format_mean
-=======
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, escape_markdown, make_sheet, text
-from mlcdr.tables.text_format import format_mean, note_tuning
+from mlcdr.tables.text_format import format_mean
 from tools.entries import is_small
 from tools.plan import facts_tables
 from tools.status import Reproduction, Status, date_of, make_status
->>>>>>> 06fdff18 (The record is made by scripts in tools/; printed cells and verdicts are frames):tools/record_pages.py
 
 FOLDER = Path(__file__).parents[1] / "docs"
 PAPERS = {
@@ -298,19 +293,8 @@ def _described(recipe: Recipe) -> str:
 
 def _rendered(results: Results, spec: LayoutSpec, found: Reproduction | None = None) -> str:
     """A table in the paper's layout, with each cell's verdict."""
-<<<<<<< HEAD:docs/record_pages.py
-    marks: dict[Key, tuple[str, str]] = {}
-    if found is not None:
-        finder = Finder(results, found.comparison.rules)
-        for row in found.comparison.rows:
-            key = finder.locate(row.published)
-            if key is not None and row.verdict in _CLASSES:
-                marks[key] = (_CLASSES[row.verdict], _about(row))
-    return tables.make_table(results, spec, marks).sheet.html()
-=======
     marks = mark_cells(found.comparison, results, _mark) if found is not None else {}
-    return tables.render(results, spec, marks).sheet.html()
->>>>>>> 06fdff18 (The record is made by scripts in tools/; printed cells and verdicts are frames):tools/record_pages.py
+    return tables.make_table(results, spec, marks).sheet.html()
 
 
 def _mark(cell: Any) -> tuple[str, str]:

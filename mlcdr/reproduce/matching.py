@@ -117,7 +117,7 @@ def _describe_grid_point(results: Results, row: int) -> str:
 
 def _deviations(results: Results, rows: list[int], errors: pd.Series) -> list[float]:
     """The standard deviation of the repetitions of each number, or its standard error where they are too few."""
-    keys = ["dataset", "method", *results.swept, "metric"]
+    keys = results.keys
     means = results.repetition_means.astype(dict.fromkeys(keys, str)).groupby(keys)["value"].agg(list).to_dict()
     found = []
     for row, error in zip(rows, errors, strict=True):

@@ -245,7 +245,7 @@ def mark_cells(
 ) -> dict[Any, tuple[str, str]]:
     """Marks for a table of the results: each cell that has a printed number → what `mark` makes of the judged cell."""
     rows = match_rows(results, compared.cells, compared.rules)
-    keys = results.summary[["dataset", "method", *results.swept, "metric"]]
+    keys = results.summary[results.keys]
     marks = {}
     for row, cell in zip(rows, compared.cells.itertuples(), strict=True):
         if row in keys.index and cell.verdict not in ("not run", "n/a"):
