@@ -34,7 +34,6 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.report import sheets
 from mlcdr.report.charts import Chart, draw_curves, draw_tried
 from mlcdr.reproduce import published
-from mlcdr.reproduce.printed import tables_behind
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import LabelScores, read_label_scores
 from mlcdr.results.manifest import Manifest, read_manifest
@@ -232,9 +231,9 @@ def _show_results(results: Results, manifest: Manifest) -> dict[str, Any]:
 
 def _compare_published(results: Results) -> Iterator[published.PublishedComparison]:
     """The comparison with each published table that the experiment is of."""
-    for table in published.tables_behind(results.experiment):
+    for table in tables_behind(results.experiment):
         with contextlib.suppress(ResultsError):  # none of its cells is here
-            yield from reproduction.compare_protocols([results], table)
+            yield from published.compare_with_published([results], table)
 
 
 def _make_tables(
