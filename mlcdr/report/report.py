@@ -34,6 +34,7 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.report import sheets
 from mlcdr.report.charts import Chart, draw_curves, draw_tried
 from mlcdr.reproduce import published
+from mlcdr.reproduce.printed import tables_behind
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import LabelScores, read_label_scores
 from mlcdr.results.manifest import Manifest, read_manifest
