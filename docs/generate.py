@@ -525,7 +525,7 @@ def _default(parameter: Any) -> str:
     """The default of a parameter, if that is a value."""
     default = parameter.default
     is_value = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
-    return f" Default: `{default}`." if is_value else ""
+    return f" Default: {default}." if is_value else ""
 
 
 def _all_commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:

@@ -128,7 +128,7 @@ def _expected(recipe: Recipe, variant: str) -> Experiment:
     is_whole = not recipe.lacks()
     if variant.endswith(SMALL) and not recipe.variant.endswith(SMALL):
         (step,) = recipes.steps(recipe.name, small=True)
-        return load_experiment(recipe.path, step.overrides, look_up=False, import_classes=is_whole)
+        return load_experiment(recipe.path, step.overrides, look_up=False, instances=is_whole)
     return recipe.experiment if is_whole else recipe.outline
 
 

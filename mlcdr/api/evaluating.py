@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlcdr.config.entries import read_metric, settle_metric
-from mlcdr.config.problems import Problems
-from mlcdr.config.yaml_reader import Document, Place
+from mlcdr.config.loading import read_metrics
 from mlcdr.errors import UserError
 from mlcdr.methods.contracts import as_dense
 from mlcdr.metrics import Counts, Outcome, Scores
@@ -15,8 +13,6 @@ from mlcdr.metrics import evaluate as evaluate_outcome
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from mlcdr.experiment.model import MetricSpec
 
 _USUAL = ("hamming_loss", "exact_match", "f1", "micro_f1", "macro_f1")
 
@@ -55,7 +51,7 @@ def evaluate(
     >>> evaluate([[1, 0], [0, 1]], [[1, 1], [0, 1]], metrics=["hamming_loss", "exact_match"])
     {'hamming_loss': 0.25, 'exact_match': 0.5}
     """
-    specs = _read_metrics(metrics)
+    specs = read_metrics([metrics] if isinstance(metrics, str | Mapping) else [*metrics])
     _refuse_other_columns(Y, predicted, scores)
     truth = _read_labels("Y", Y)
     labels = _read_labels("predicted", predicted)
@@ -69,19 +65,6 @@ def evaluate(
     except ValueError as error:
         raise UserError(str(error)) from None
     return evaluate_outcome(outcome, {each.label: (each.name, each.params) for each in specs})
-
-
-def _read_metrics(metrics: Any) -> list[MetricSpec]:
-    """The metrics, read as those of a config."""
-    problems = Problems(Document(None, {(): Place("metrics")}))
-    problems.importing = True
-    written = [metrics] if isinstance(metrics, str | Mapping) else metrics
-    specs = []
-    for i, each in enumerate(written):
-        metric = read_metric(each, (i,), problems)
-        specs.append(settle_metric(metric, (i,), problems))
-    problems.raise_any()
-    return specs
 
 
 def _refuse_other_columns(*given: Any) -> None:

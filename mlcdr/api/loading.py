@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mlcdr.config.consistency import Asked
     from mlcdr.config.overrides import Overrides
     from mlcdr.experiment.model import Experiment
+    from mlcdr.experiment.problems import Problem
 
     Config: TypeAlias = str | Path | Mapping[str, Any] | Experiment
     Changes: TypeAlias = Mapping[str, Any] | Sequence[str]
@@ -81,12 +82,12 @@ def _read_changes(changes: Changes) -> Overrides:
         return [changes]
     if not isinstance(changes, Mapping):
         return changes
-    from mlcdr.config.loading import copy_plain
+    from mlcdr.config.from_python import copy_plain
 
     return {key: copy_plain(value, f"set: {key}") for key, value in changes.items()}
 
 
-def _layout_problems(asked: Asked) -> Iterable[str]:
+def _layout_problems(asked: Asked) -> Iterable[Problem]:
     """What is wrong with the tables and figures of an experiment; `tables` is imported where there are any."""
     if not (asked.tables or asked.figures):
         return []

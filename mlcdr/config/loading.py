@@ -1,34 +1,34 @@
 """From an experiment's YAML to a validated, frozen `Experiment`, or to the list of all that is wrong with it.
 
-`load_experiment` reads the file strictly (`yaml_reader`), puts `--set` options in (`overrides`) and checks everything
-that can be known without reading the data: keys and types by pydantic (`model`); data sets, metrics and layouts one by
-one (`entries`), and methods (`methods`); and whether all these agree (`consistency`) and the files of data sets and of
-folds are there. What depends on the data (are there rows enough) is checked later, in `data_checks` and by the run.
+`load_experiment` reads the file strictly (`yaml_reader`) and puts `--set` options in (`overrides`). The models of
+`mlcdr.experiment` read the data, each key and each entry by itself. What could be read is then compared: whether its
+parts agree (`consistency`), and whether the files of data sets and of folds are there (`presence`). What depends on the
+data (are there rows enough) is checked later, in `data_checks` and by the run.
 """
 
-import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from mlcdr.config import consistency, entries
-from mlcdr.config.imports import IN_MAIN
-from mlcdr.config.methods import read_method
+from mlcdr.config import consistency
+from mlcdr.config.from_python import copy_plain
 from mlcdr.config.overrides import Overrides, apply_overrides
-from mlcdr.config.problems import Problems, dotted
+from mlcdr.config.presence import settle_datasets, settle_folds
+from mlcdr.config.problems import Problems
 from mlcdr.config.shipped import find_config
-from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
-from mlcdr.data.files import NotFetchedError, Part
+from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
+from mlcdr.data.files import Part
 from mlcdr.data.forms import MEMORY, SOURCES
-from mlcdr.errors import ConfigError, DataError, describe, report_memory
-from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
-from mlcdr.experiment.tune import TuneSpec
-from mlcdr.methods.declarations import parameters
-from mlcdr.methods.registry import BUILT_IN
+from mlcdr.errors import ConfigError, describe, report_memory
+from mlcdr.experiment.draft import Draft
+from mlcdr.experiment.entries import LayoutSpec, MeasuredMetric, MetricSpec
+from mlcdr.experiment.model import Experiment, RecordedExperiment
+from mlcdr.experiment.problems import KeyPath, dotted, problems_of
+from mlcdr.experiment.splits import FromFile
+from mlcdr.metrics import METRICS, resolve
 
 
 @report_memory
@@ -37,8 +37,9 @@ def load_experiment(
     overrides: Overrides = (),
     look_up: bool = True,
     also: consistency.Check | None = None,
-    import_classes: bool = True,
     held: Mapping[str, str] | None = None,
+    instances: bool = True,
+    recorded: bool = False,
 ) -> Experiment:
     """Read and check an experiment file.
 
@@ -53,28 +54,31 @@ def load_experiment(
         `key.path=value` texts, or key path → value, put in before anything is checked.
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
-    import_classes : bool
-        Whether classes of components may be imported. If not, what needs a class is not checked, and a component that
-        only its class can read is replaced by a stand-in.
     also : callable, optional
         Finds problems of the tables and figures, which this module cannot check: `tables.0: what is wrong` for each.
     held : mapping, optional
         Data sets in memory, name → digest (`mlcdr.data.held`). They replace the config's data sets of these names; if
         it has none of these names, they replace all its data sets.
+    instances : bool
+        Whether components may be made, if nothing else is wrong, to check what only instances of their classes tell.
+    recorded : bool
+        Whether it is the experiment of a results folder, of which only the form is checked (`Draft`).
 
     Raises
     ------
     ConfigError
-        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. A
-        problem that only the class of a component shows (one of your own, or of scikit-learn) is reported when nothing
-        else is wrong: importing the class takes a second, and the other problems are reported at once.
+        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. What
+        only instances of mlcdr's own classes tell is reported when nothing else is wrong: importing these classes takes
+        a second.
     """
     given, path = path, find_config(Path(path))
     document = read_yaml(path)
+    if recorded:
+        return _read_recorded(document, path.parent.name)
     if path != Path(given):  # the name of a config says more than the folder where mlcdr is installed
         source = f"the config {given} of mlcdr"
         document.places = {key: place._replace(source=source) for key, place in document.places.items()}
-    return _checked(document, overrides, path.resolve().parent, look_up, also, import_classes, held)
+    return _read(document, overrides, path.resolve().parent, look_up, also, held, instances)
 
 
 def experiment_from(
@@ -95,64 +99,7 @@ def experiment_from(
         With all problems, each `source: key.path: what is wrong`.
     """
     plain = copy_plain(data, source)  # a copy, which overrides may change
-    return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up, also, held=held)
-
-
-def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
-    """A copy of plain data, in the types that YAML has; an estimator becomes the component that a config would have.
-
-    Raises
-    ------
-    ConfigError
-        When something is of another type.
-    """
-    if isinstance(value, Mapping):
-        return {str(key): copy_plain(each, source, (*path, str(key))) for key, each in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [copy_plain(each, source, (*path, i)) for i, each in enumerate(value)]
-    if hasattr(value, "tolist"):  # a number or an array of NumPy
-        return copy_plain(value.tolist(), source, path)
-    if isinstance(value, Path):
-        return str(value)
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if hasattr(value, "get_params") and not isinstance(value, type) and type(value).__module__ != "__main__":
-        described = _describe_estimator(value, source, path)
-        is_method = len(path) == 2 and path[0] == "methods" and "learner" not in described
-        return {"learner": described} if is_method else described
-    where = ": ".join(filter(None, [source, dotted(path)]))
-    raise ConfigError([f"{where}: {_describe_foreign(value)}"])
-
-
-def _describe_foreign(value: Any) -> str:
-    """Why a value cannot stand in a config, and what can."""
-    cls = value if isinstance(value, type) else type(value)
-    name = f"{cls.__module__}.{cls.__qualname__}"
-    named = f"{name!r}, or {{{name!r}: {{parameter: value}}}}"
-    if cls.__module__ == "__main__":
-        return f"{cls.__name__} is not taken: {IN_MAIN.format(name=cls.__qualname__)}"
-    if isinstance(value, type):
-        return f"is the class {cls.__name__}; write {named}, or an estimator, {cls.__name__}(...)"
-    if hasattr(value, "fit"):
-        why = "has no get_params, from which its parameters would be read"
-        return f"{cls.__name__} {why}; derive the class from sklearn.base.BaseEstimator, or write {named}"
-    return f"is of type {cls.__name__}; a config holds texts, numbers, lists, mappings and estimators"
-
-
-def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str, Any]:
-    """The component of a config that an estimator is, or the line of a method if it is a `ComposedClassifier`."""
-    cls: Any = type(estimator)
-    defaults = parameters(cls)
-    given = {key: v for key, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults.get(key))}
-    plain: dict[str, Any] = copy_plain(given, source, path)
-    if (cls.__module__, cls.__name__) == ("mlcdr.methods.composition", "ComposedClassifier"):
-        return plain
-    target = f"{cls.__module__}:{cls.__qualname__}"
-    names = [name for known in BUILT_IN.values() for name in known if known[name] == target]
-    if len(names) == 1 and sum(names[0] in known for known in BUILT_IN.values()) == 1:
-        return {names[0]: plain}
-    public = [part for part in cls.__module__.split(".") if not part.startswith("_")]  # sklearn.linear_model._ridge
-    return {".".join([*public, cls.__qualname__]): plain}
+    return _read(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up, also, held)
 
 
 def experiment_yaml(experiment: Experiment) -> str:
@@ -175,14 +122,14 @@ def experiment_yaml(experiment: Experiment) -> str:
     return text
 
 
-def _checked(
+def _read(
     document: Document,
     overrides: Overrides,
     folder: Path,
     look_up: bool,
-    also: consistency.Check | None = None,
-    import_classes: bool = True,
-    held: Mapping[str, str] | None = None,
+    also: consistency.Check | None,
+    held: Mapping[str, str] | None,
+    instances: bool = True,
 ) -> Experiment:
     problems = Problems(document)
     if not isinstance(document.data, dict):
@@ -191,16 +138,104 @@ def _checked(
     misdirected = apply_overrides(document, overrides)
     if held:
         _put_held(document, held, problems)
-    content = _read_entries(problems, folder, look_up)
-    experiment = _judge(content, problems, misdirected, also)
-    if not problems.complete and not import_classes:
-        return experiment
-    if not problems.complete:  # to import a class takes a second, so that is done if all else is right
-        problems.importing = True
-        experiment = _judge(content, problems, misdirected, also)
+    _write_out_defaults(problems)
+    written = document.data
+    sweep = written.get("sweep")
+    draft = Draft(folder, sweep=sweep if isinstance(sweep, dict) else {}, report=problems.report)
+    experiment = _validate(Experiment, written, draft)
+    settled = _settle(draft, look_up, problems)
+    consistency.check_metrics(draft, written, problems)
+    names = [spec.short_name(_part(draft)) for spec in draft.entries("datasets").values()]
+    consistency.check_tuning(draft, names, problems)
+    consistency.check_sweep(draft, problems)
+    consistency.check_grids(draft, problems)
+    if also is not None:
+        consistency.check_layouts(draft, written, also, problems)
+    problems.raise_any(misdirected)
+    assert experiment is not None  # else something would have been reported
+    experiment = experiment.model_copy(update=settled)
+    if instances:
+        consistency.check_instances(experiment, problems)
     consistency.check_size(experiment, problems)
     problems.raise_any()
     return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
+
+
+def _validate(model: type[Experiment], written: Mapping[str, Any], draft: Draft) -> Experiment | None:
+    """The experiment that is written; what is wrong is reported to the draft, which has what could be read."""
+    # An optional key whose lines below are all commented out is empty, and counts as left out.
+    optional = [key for key, field in model.model_fields.items() if not field.is_required()]
+    data = {key: value for key, value in written.items() if value is not None or key not in optional}
+    try:
+        return model.model_validate(data, context=draft)
+    except ValidationError as error:
+        for problem in problems_of(error):
+            draft.report(problem)
+    return None
+
+
+def _part(draft: Draft) -> Part:
+    """Which files of its data sets an experiment reads."""
+    splits = draft.values.get("splits")
+    return "predefined" if splits is not None and splits.kind == "predefined" else "full"
+
+
+def _settle(draft: Draft, look_up: bool, problems: Problems) -> dict[str, Any]:
+    """The keys whose values are to be spelt as in the results, so spelt; they replace what the draft has, too."""
+    datasets = settle_datasets(draft.entries("datasets"), _part(draft), look_up, problems)
+    draft.values["datasets"] = tuple(datasets.values())
+    settled: dict[str, Any] = {"datasets": draft.values["datasets"]}
+    splits = draft.values.get("splits")
+    if isinstance(splits, FromFile):
+        names = [spec.short_name() for spec in datasets.values()]
+        settled["splits"] = settle_folds(splits, names, draft.folder, look_up, problems)
+    metrics = draft.entries("metrics").values()
+    for key in ("tables", "figures"):
+        layouts = draft.values.get(key) or ()
+        settled[key] = tuple(each and _with_label(each, [metric.label for metric in metrics]) for each in layouts)
+        draft.values[key] = settled[key]
+    return settled
+
+
+def _with_label(layout: LayoutSpec, labels: list[str]) -> LayoutSpec:
+    """The layout with its metric's name as in the results, if another name of this metric is written."""
+    if layout.metric is None or layout.metric in labels:
+        return layout
+    name, options = resolve(layout.metric)
+    meant = METRICS[name].label_of(options) if name in METRICS else name
+    return layout.model_copy(update={"metric": meant}) if meant in labels else layout
+
+
+def _read_recorded(document: Document, name: str) -> Experiment:
+    """The experiment of a results folder of this name."""
+    if not isinstance(document.data, dict):
+        source = document.place(()).source
+        raise ConfigError([f"{source}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
+    problems = Problems(document)
+    written = {"name": name} | {key: value for key, value in document.data.items() if value is not None}
+    experiment = _validate(RecordedExperiment, written, Draft(recorded=True, report=problems.report))
+    problems.raise_any()
+    assert experiment is not None
+    return experiment
+
+
+def read_metrics(written: list[Any]) -> list[MetricSpec]:
+    """Metrics as a config lists them.
+
+    Raises
+    ------
+    ConfigError
+        With all problems, each `metrics: NUMBER: what is wrong`.
+    """
+    problems = Problems(Document(written, {(): Place("metrics")}))
+    specs = []
+    try:
+        specs = TypeAdapter(list[MeasuredMetric]).validate_python(written)
+    except ValidationError as error:
+        for problem in problems_of(error):
+            problems.report(problem)
+    problems.raise_any()
+    return specs
 
 
 def _put_held(document: Document, held: Mapping[str, str], problems: Problems) -> None:
@@ -222,47 +257,6 @@ def _put_held(document: Document, held: Mapping[str, str], problems: Problems) -
                 right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {own})}}"
                 problems.add(("datasets", i, name), f"options cannot be set for data given in memory: {right}")
             items[i] = {name: {MEMORY: held[name]}}
-
-
-def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, Any]:
-    """The document's data with the short forms of data sets, metrics and layouts made models, and splits settled.
-
-    Every problem is recorded; what is no list or mapping is left for pydantic to report.
-    """
-    document = problems.document
-    _write_out_defaults(problems)
-    # An optional key whose lines below are all commented out is empty, and counts as left out.
-    optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
-    data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
-    readers: dict[str, Callable[[Any, KeyPath], Any]] = {
-        "datasets": lambda item, path: entries.read_dataset(item, path, problems, folder),
-        "metrics": lambda item, path: entries.read_metric(item, path, problems),
-        "tables": lambda item, path: entries.read_layout(item, path, problems, folder),
-        "figures": lambda item, path: entries.read_layout(item, path, problems, folder),
-    }
-    for key, read in readers.items():
-        if isinstance(data.get(key), list):
-            data[key] = [read(item, (key, i)) for i, item in enumerate(data[key])]
-    for key in ("tables", "figures"):
-        if isinstance(data.get(key), list) and isinstance(data.get("metrics"), list):
-            data[key] = [entries.unify_metric(spec, data["metrics"]) for spec in data[key]]
-    if isinstance(data.get("datasets"), list):
-        part = _part(data)
-        data["datasets"] = entries.unify_names(data["datasets"], part, look_up, problems)
-        names = [spec.short_name(part) for spec in data["datasets"] if spec.name]
-        with contextlib.suppress(ValidationError):
-            folds = FromFile.model_validate(data.get("splits"))
-            data["splits"] = folds.settled(folder, names).model_dump()
-            absent: dict[KeyPath, NotFetchedError] = {}
-            for i, name in enumerate(names if look_up else ()):
-                try:
-                    folds.beside(folder).find(name)
-                except NotFetchedError as error:
-                    absent["splits", "path", i] = error
-                except DataError as error:
-                    problems.add(("splits", "path"), str(error))
-            entries.add_absent(problems, ("splits", "path"), absent, folds=True)
-    return data
 
 
 def _write_out_defaults(problems: Problems) -> None:
@@ -295,47 +289,3 @@ def _write_out_defaults(problems: Problems) -> None:
             problems.written[("methods", name, *part)] = ("defaults", *part)
             copied = [path for path in below[part[0]] if path[1 : 1 + len(part)] == part]
             places.update({("methods", name, *path[1:]): places[path] for path in copied})
-
-
-def _part(data: Mapping[str, Any]) -> Part:
-    """Which files of its data sets an experiment reads."""
-    splits = data.get("splits")
-    return "predefined" if isinstance(splits, dict) and splits.get("kind") == "predefined" else "full"
-
-
-def _judge(
-    content: Mapping[str, Any], problems: Problems, misdirected: Sequence[str], also: consistency.Check | None
-) -> Experiment:
-    """The experiment made of `content` and the methods, which are read here; raises all that is wrong."""
-    sweep = content["sweep"] if isinstance(content.get("sweep"), dict) else {}
-    methods = content.get("methods")
-    if isinstance(methods, dict):
-        methods = {name: read_method(item, ("methods", name), problems, sweep) for name, item in methods.items()}
-    data = {**content, **({"methods": methods} if "methods" in content else {})}
-    if isinstance(data.get("metrics"), list):
-        data["metrics"] = [entries.settle_metric(m, ("metrics", i), problems) for i, m in enumerate(data["metrics"])]
-    try:
-        experiment = Experiment.model_validate(data)
-    except ValidationError as error:
-        problems.add_validation(error, data, (), _known_keys)
-    consistency.check_names(data, problems)
-    consistency.check_tuning(data, _part(data), problems)
-    fixed = isinstance(data.get("splits"), dict) and data["splits"].get("labelled") is not None
-    consistency.check_sweep(sweep, methods, fixed, problems)
-    consistency.check_scopes(methods, fixed or LABELLED in sweep, problems)
-    if also is not None:
-        consistency.check_layouts(data, sweep, also, problems)
-    problems.raise_any(misdirected)
-    return experiment
-
-
-def _known_keys(location: KeyPath) -> Iterable[str]:
-    """The keys allowed where pydantic found one too many."""
-    kinds: dict[Any, type[BaseModel]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
-    if location[:1] == ("splits",):
-        return kinds[location[1]].model_fields
-    if location in (("keep",), ("limits",)):
-        return (KeepSpec if location == ("keep",) else LimitsSpec).model_fields
-    if "tune" in location:
-        return TuneSpec.model_fields
-    return MethodSpec.model_fields if location else [*Experiment.model_fields, "defaults"]

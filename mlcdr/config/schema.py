@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any
 
-from mlcdr.config.entries import SYNTHETIC
 from mlcdr.data.forms import OPTIONS, Option
 from mlcdr.data.synthetic import OPTIONS as OF_SYNTHETIC
 from mlcdr.data.synthetic import Synthetic
+from mlcdr.experiment.entries import SYNTHETIC
 from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment, KeepSpec, LimitsSpec
 from mlcdr.experiment.tune import SHORT_FORMS, TuneSpec
 from mlcdr.methods import registry

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from mlcdr.errors import ConfigError
+from mlcdr.experiment.problems import KeyPath, dotted
 
 MAX_BYTES = 256 * 1024
 RESOLVED = "experiment.yaml"
@@ -32,8 +33,6 @@ MAX_RESOLVED = 4096 * 1024
 """The most bytes of that file: a config of MAX_BYTES can take ten times as many, written out as indented blocks."""
 MAX_DEPTH = 32
 MAX_DIGITS = 40
-
-KeyPath = tuple[str | int, ...]
 
 _NULL = {"", "~", "null", "Null", "NULL"}
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -100,12 +99,6 @@ class Document:
         while path and path not in self.places:
             path = path[:-1]
         return self.places[path]
-
-
-def dotted(path: KeyPath) -> str:
-    """The key path as text: `methods.CPLST.learner`."""
-    steps = map(str, path)
-    return ".".join(step if step.isprintable() else repr(step) for step in steps)
 
 
 def read_yaml(path: str | Path) -> Document:

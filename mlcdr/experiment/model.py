@@ -1,36 +1,32 @@
 """An experiment as frozen data: what a validated config holds, how it is written back, and the points of its sweep.
 
-The classes check their own fields (types, forms of names); `mlcdr.config.loading` reads them from YAML and checks
-how they fit together.
+Its parts are in `entries` (data sets, metrics, layouts), `splits`, `method` and `tune`. `mlcdr.config.loading` reads
+them from YAML and checks how they fit together.
 """
 
 import itertools
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PrivateAttr
-from pydantic.json_schema import WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
 
-from mlcdr.data.files import Part, short_name
-from mlcdr.data.forms import OPENML, WITHOUT_FILES
 from mlcdr.errors import suggest_name
+from mlcdr.experiment.draft import Draft
+from mlcdr.experiment.entries import Dataset, Layout, MeasuredMetric, check_label
+from mlcdr.experiment.entries import DatasetSpec as DatasetSpec
+from mlcdr.experiment.entries import LayoutSpec as LayoutSpec
+from mlcdr.experiment.entries import MetricSpec as MetricSpec
+from mlcdr.experiment.method import FAMILIES as FAMILIES
+from mlcdr.experiment.method import MethodSpec as MethodSpec
+from mlcdr.experiment.problems import Strict
 from mlcdr.experiment.splits import SplitSpec, seed_of
-from mlcdr.experiment.tune import TuneSpec
-from mlcdr.methods.component import Component
-from mlcdr.methods.component_changes import with_parameter
 from mlcdr.metrics import BY_LABEL
-
-FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
-"""The parts of a method, in the order of the line; last the part that wraps the line."""
 
 LABELLED = "splits.labelled"
 """The one thing besides the parameters of methods that can be swept."""
-
-MAX_LABEL = 100
-"""The most characters of a name that the user gives: of a method, or of a metric in the results."""
 
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
 
@@ -48,33 +44,22 @@ def folder_name(name: str) -> str:
     return name
 
 
-def _one_line(text: str) -> str:
-    if not text.strip() or text != text.strip() or not text.isprintable():
-        raise ValueError(f"{text!r} must be one line of text without spaces around it")
-    return text
-
-
 def _tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _filled(value: object) -> object:
+    if value in ([], ()):
+        raise ValueError("must not be empty")
+    return _tuple(value)
+
+
 _Item = TypeVar("_Item")
-_Several = Annotated[tuple[_Item, ...], Field(min_length=1), BeforeValidator(_tuple)]
-
-_Line = Annotated[str, AfterValidator(_one_line)]
-
-
-def _label(text: str) -> str:
-    if len(text) > MAX_LABEL:
-        raise ValueError(f"{text[:20] + '…'!r} has {len(text)} characters; {MAX_LABEL} at most, as it names files")
-    return text
-
+_AnyNumber = Annotated[tuple[_Item, ...], BeforeValidator(_tuple)]
+_Several = Annotated[tuple[_Item, ...], BeforeValidator(_filled), Field(json_schema_extra={"minItems": 1})]
 
 # What names columns, folders and files of the results.
-_Label = Annotated[_Line, AfterValidator(_label)]
-
-# What a component looks like in JSON is `schema()`'s to say, which knows the registered names.
-_Part = Annotated[InstanceOf[Component], WithJsonSchema({})]
+_Label = Annotated[str, AfterValidator(check_label)]
 
 
 def _label_metric(name: str) -> str:
@@ -84,124 +69,7 @@ def _label_metric(name: str) -> str:
     return name
 
 
-class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class DatasetSpec(_Spec):
-    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`, ...)."""
-
-    name: _Line
-    params: dict[str, Any] = {}
-
-    @property
-    def source(self) -> str | None:
-        """The name or path by which its files are looked up; None where it has none."""
-        if self.name.startswith(OPENML) or not self.params.keys().isdisjoint(WITHOUT_FILES):
-            return None
-        return str(self.params.get("path", self.name))
-
-    def short_name(self, part: Part = "full") -> str:
-        """Its name in the results, as far as it is known without its files."""
-        return self.name if self.source is None or "path" in self.params else short_name(self.name, part)
-
-    def plain(self) -> Any:
-        """As a config writes it."""
-        return {self.name: self.params} if self.params else self.name
-
-
-class MetricSpec(_Spec):
-    """A metric, its options, and the label it bears in the results."""
-
-    name: str
-    params: dict[str, Any] = {}
-    label: _Label
-
-    def plain(self) -> Any:
-        """As a config writes it."""
-        options = self.params | ({} if self.label == self.name else {"as": self.label})
-        return {self.name: options} if options else self.name
-
-
-class MethodSpec(_Spec):
-    """What fills the line x → feature space → learner → label space → threshold; only the learner is required.
-
-    A dual space stands for the last step of the feature space and for the label space. An instance space wraps what the
-    other parts make: they are fitted in each of its parts again. `tune` leaves some parameters to be chosen.
-    """
-
-    feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()
-    dual_space: _Part | None = None
-    label_space: _Part | None = None
-    learner: _Part
-    threshold: _Part | None = None
-    instance_space: _Part | None = None
-    tune: TuneSpec | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """As a config writes it, components in their shortest form."""
-        steps = [step.plain() for step in self.feature_space]
-        result: dict[str, Any] = {"feature_space": steps[0] if len(steps) == 1 else steps} if steps else {}
-        for family in FAMILIES[1:]:
-            component = getattr(self, family)
-            if component is not None:
-                result[family] = component.plain()
-        if self.tune is not None:
-            result["tune"] = self.tune.plain()
-        return result
-
-    @property
-    def shown(self) -> TuneSpec | None:
-        """The search whose every point is a result of its own (`tune: {scope: test}`)."""
-        return self.tune if self.tune is not None and self.tune.scope == "test" else None
-
-    def with_value(self, swept: str, value: Any) -> "MethodSpec | None":
-        """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
-        at = self.component_at(swept)
-        if at is None:
-            return None
-        component, keys, position = at
-        changed = with_parameter(component, keys, value)
-        if changed is None:
-            return None
-        if position is None:
-            return self.model_copy(update={component.family: changed})
-        steps = (*self.feature_space[:position], changed, *self.feature_space[position + 1 :])
-        return self.model_copy(update={"feature_space": steps})
-
-    def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int | None] | None:
-        """The component that a swept path leads to, the parameter's name in it, and the step's number if it is a step.
-
-        A single step of the feature space needs no number: `feature_space.n_components`. None if nothing is there.
-        """
-        family, *keys = swept.split(".")
-        if family not in FAMILIES:
-            return None
-        part, position = getattr(self, family), None
-        if isinstance(part, tuple):
-            position = int(keys.pop(0)) if keys and keys[0].isdecimal() else 0 if len(part) == 1 else len(part)
-            part = part[position] if position < len(part) else None
-        return (part, tuple(keys), position) if part is not None and keys else None
-
-    def components(self) -> tuple[Component, ...]:
-        """All components of the method, in the order of the line, and what wraps it."""
-        others = (self.dual_space, self.label_space, self.learner, self.threshold, self.instance_space)
-        return (*self.feature_space, *filter(None, others))
-
-
-class LayoutSpec(_Spec):
-    """A table or a figure: the name (or path) of its layout, the metric it shows, and the layout's own options."""
-
-    layout: _Line
-    metric: str | None = None
-    options: dict[str, Any] = {}
-
-    def plain(self) -> dict[str, Any]:
-        """As a config writes it."""
-        return {"layout": self.layout, **({} if self.metric is None else {"metric": self.metric}), **self.options}
-
-
-class KeepSpec(_Spec):
+class KeepSpec(Strict):
     """What is kept of each trial, in addition to its values of metrics."""
 
     scores: bool = False
@@ -229,7 +97,7 @@ def _bytes(text: str) -> int:
     return number
 
 
-class LimitsSpec(_Spec):
+class LimitsSpec(Strict):
     """What a trial may take before it is ended: one fit, and the trials that it serves."""
 
     seconds: Annotated[float | None, Field(gt=0, le=1e9, allow_inf_nan=False)] = None
@@ -256,7 +124,7 @@ class _Places(dict[str, str]):
         return isinstance(other, _Places)
 
 
-class Experiment(_Spec):
+class Experiment(Strict):
     """A validated experiment, as `load_experiment` makes it: its fields are the keys of a config (docs/config.md)."""
 
     _places: _Places = PrivateAttr(default_factory=_Places)
@@ -267,13 +135,13 @@ class Experiment(_Spec):
     description: str = ""
     """What the experiment shows; free text."""
 
-    datasets: _Several[DatasetSpec]
+    datasets: _Several[Dataset]
     """Names or paths of data sets, or {name: {missing: mean}}, or {synthetic: {…}}."""
 
     splits: SplitSpec
     """How rows are divided for training and testing."""
 
-    metrics: _Several[MetricSpec]
+    metrics: _Several[MeasuredMetric]
     """Names of metrics, or {name: {option: value, as: label}}."""
 
     by_label: Annotated[
@@ -303,11 +171,24 @@ class Experiment(_Spec):
     limits: LimitsSpec = LimitsSpec()
     """What a trial may take before it is ended and recorded: `{seconds: 600, memory: 4 GB}`."""
 
-    tables: Annotated[tuple[LayoutSpec, ...], BeforeValidator(_tuple)] = ()
+    tables: _AnyNumber[Layout] = ()
     """Tables to write when the run ends."""
 
-    figures: Annotated[tuple[LayoutSpec, ...], BeforeValidator(_tuple)] = ()
+    figures: _AnyNumber[Layout] = ()
     """Figures to draw when the run ends."""
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _collect(cls, written: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
+        """Let the draft go on where something is wrong, if the experiment is read for one."""
+        if isinstance(info.context, Draft):
+            return info.context.read(str(info.field_name), written, validate)
+        return validate(written)
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        """The keys of a config."""
+        return [*cls.model_fields, "defaults"]
 
     def written_at(self, places: Mapping[str, str]) -> "Experiment":
         """The same experiment with the place (`file:line`) of each of its key paths (`methods.CPLST.learner`)."""
@@ -402,6 +283,17 @@ class Experiment(_Spec):
         }
         needed = [key for key, field in Experiment.model_fields.items() if field.is_required()]
         return {key: value for key, value in whole.items() if key in needed or value not in (None, "", [], {})}
+
+
+class RecordedExperiment(Experiment):
+    """The experiment of a results folder: of any name, any number of data sets, metrics and methods."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    datasets: _AnyNumber[Dataset] = ()
+    metrics: _AnyNumber[MeasuredMetric] = ()
+    methods: dict[str, MethodSpec] = Field(default_factory=dict)
 
 
 def method_text(value: Any) -> str:

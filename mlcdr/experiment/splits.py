@@ -5,14 +5,16 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, field_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, field_validator
 
+from mlcdr.errors import suggest_name
 from mlcdr.experiment import fold_files
+from mlcdr.experiment.problems import Problem, Strict, refusal
 
 Seed = Annotated[int, Field(ge=0, description="Non-negative whole number that all randomness is derived from.")]
 
@@ -90,16 +92,14 @@ Groups = Annotated[
 Repeats = Annotated[int, Field(ge=1, description="How often each split is run, for methods that draw at random.")]
 
 
-class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+class _Splits(Strict):
     def plain(self) -> dict[str, Any]:
         """As a config writes it, defaults written out but for options that are off."""
         found = {key: value for key, value in self.model_dump(exclude_none=True).items() if value is not False}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items() if v != ()}
 
 
-class Shuffle(_Spec):
+class Shuffle(_Splits):
     """Independent random splits: `repeats` times, a random part of the rows trains and the rest tests.
 
     `train_size: predefined` means as many training rows as the data set's own train file has.
@@ -127,7 +127,7 @@ class Shuffle(_Spec):
         return value if value == "predefined" else _number_of_rows(value, right, all_rows=False)
 
 
-class KFold(_Spec):
+class KFold(_Splits):
     """Cross-validation: the rows are shuffled and dealt into `folds` parts of equal size (± 1 row), `repeats` times."""
 
     kind: Literal["kfold"]
@@ -139,7 +139,7 @@ class KFold(_Spec):
     labelled: Labelled = None
 
 
-class Predefined(_Spec):
+class Predefined(_Splits):
     """The one split that the data set's own train and test files make."""
 
     kind: Literal["predefined"]
@@ -147,7 +147,7 @@ class Predefined(_Spec):
     labelled: Labelled = None
 
 
-class FromFile(_Spec):
+class FromFile(_Splits):
     """Folds read from a CSV file with a header: one row for each row of the data set, in its order.
 
     They are the same in every repeat; what a method draws at random is drawn again, and so are the rows that keep their
@@ -206,7 +206,25 @@ class FromFile(_Spec):
         return fold_files.find(self.file_for(dataset_name), self.folders, dataset_name)
 
 
-SplitSpec = Annotated[Shuffle | KFold | Predefined | FromFile, Field(discriminator="kind")]
+_KINDS: dict[str, type[_Splits]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
+
+
+def _of_its_kind(written: object) -> object:
+    """The splits of the kind that is written."""
+    if not isinstance(written, Mapping):
+        return written
+    listing = f"(one of: {', '.join(_KINDS)})"
+    kind = written.get("kind")
+    if kind is None:
+        raise refusal(Problem(("kind",), f"this key is missing {listing}"))
+    if kind not in tuple(_KINDS):
+        raise refusal(Problem(("kind",), f"unknown kind {kind!r}{suggest_name(str(kind), _KINDS)} {listing}"))
+    return _KINDS[kind].model_validate(written)
+
+
+SplitSpec = Annotated[
+    Shuffle | KFold | Predefined | FromFile, Field(discriminator="kind"), BeforeValidator(_of_its_kind)
+]
 
 
 def number_of_splits(spec: Shuffle | KFold | Predefined | FromFile) -> int:

@@ -29,9 +29,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from mlcdr.errors import describe, list_known
+from mlcdr.experiment.problems import Strict
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.lazy_numpy import np
 from mlcdr.metrics import METRICS, Metric, find, hint, resolve, target
@@ -160,10 +161,8 @@ class Criterion:
         return find(self.name)
 
 
-class TuneSpec(BaseModel):
+class TuneSpec(Strict):
     """How a method's parameters are chosen; see the module's text."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     grid: Annotated[dict[str, Values], Field(min_length=1)]
     """Key path of the method → list of values, or {log2: [from, to, step]}, {log10: …}, {integers: [from, to]}; to draw

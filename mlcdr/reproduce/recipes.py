@@ -80,7 +80,7 @@ class Recipe:
     @cached_property
     def outline(self) -> Experiment:
         """The experiment without its components' classes, which may need an extra that is not installed."""
-        return load_experiment(self.path, look_up=False, import_classes=False)
+        return load_experiment(self.path, look_up=False, instances=False)
 
     def lacks(self) -> list[str]:
         """Why the experiment cannot be run here, whatever data sets are at hand: an extra that is not installed."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from mlcdr.config.recorded import read_recorded
+from mlcdr.config.loading import load_experiment
 from mlcdr.data.files import Part
 from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
 from mlcdr.experiment.model import Experiment, method_text
@@ -400,7 +400,7 @@ def read_experiment(folder: Path) -> Experiment:
     if not is_regular_file(path):
         raise ResultsError(f"{path}: missing; {folder} is not a results folder that `mlcdr run` has finished")
     try:
-        return read_recorded(path)
+        return load_experiment(path, recorded=True)
     except ConfigError as error:
         raise ResultsError(str(error)) from error
 

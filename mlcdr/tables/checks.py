@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mlcdr.config.consistency import Asked
+from mlcdr.config.consistency import NO_METRIC, SIMILAR_METRIC, Asked
 from mlcdr.errors import ResultsError, suggest_name
+from mlcdr.experiment.problems import Problem
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:  # a config is checked without it
     from mlcdr.results.results import Results
 
 
-def find_problems(asked: Asked) -> Iterator[str]:
-    """A line for each thing that would keep a table or figure from being made, as it is found."""
+def find_problems(asked: Asked) -> Iterator[Problem]:
+    """Each thing that would keep a table or figure from being made, as it is found."""
     kinds = (("tables", layouts.load_table, asked.tables), ("figures", layouts.load_figure, asked.figures))
     for key, load, entries in kinds:
         for k, entry in enumerate(entries):
@@ -23,22 +24,23 @@ def find_problems(asked: Asked) -> Iterator[str]:
                 continue
             try:
                 layout = load(entry).settle(asked.sweep, asked.metrics)
-                lines = find_misfits(layout, asked.metrics, asked.methods, asked.sweep)
+                found = find_misfits(layout, asked.metrics, asked.methods, asked.sweep)
             except ResultsError as error:
-                lines = str(error).splitlines()
-            yield from (f"{key}.{k}: {line}" for line in lines)
+                found = [Problem((), line) for line in str(error).splitlines()]
+            for problem in found:
+                yield problem.below(key, k)
 
 
 def refuse_misfits(layout: TableLayout | FigureLayout, name: str, results: Results) -> None:
     """Raise a ResultsError if a settled layout of this name needs what the results lack."""
     if found := find_misfits(layout, results.metrics, results.methods, results.sweep):
-        raise ResultsError(f"{results.folder}: layout {name}: {'; '.join(found)}")
+        raise ResultsError(f"{results.folder}: layout {name}: {'; '.join(problem.text for problem in found)}")
 
 
 def find_misfits(
     layout: TableLayout | FigureLayout, metrics: Sequence[str], methods: Sequence[str], sweep: Mapping[str, int]
-) -> list[str]:
-    """A line for each thing that a settled layout needs and an experiment lacks.
+) -> list[Problem]:
+    """Each thing that a settled layout needs and an experiment lacks.
 
     Parameters
     ----------
@@ -55,19 +57,17 @@ def find_misfits(
         wanted = list((layout.metric and (layout.metric,)) or layout.metrics or ())
         paths = tuple(name for name in (*layout.rows, *layout.columns) if name not in ("dataset", "method", "metric"))
         lines = _check_table(layout, methods, sweep)
-    return [
-        *(
-            f"needs the metric {name}{suggest_name(name, metrics)} (measured: {', '.join(metrics)})"
-            for name in wanted
-            if name not in (*metrics, "auto")
-        ),
-        *(
-            f"needs a sweep of {path}{suggest_name(path, sweep)} (swept: {', '.join(sweep) or 'nothing'})"
-            for path in dict.fromkeys(paths)
-            if path not in (*sweep, "auto")
-        ),
-        *lines,
-    ]
+    problems = []
+    for name in wanted:
+        if name not in (*metrics, "auto"):
+            hint = suggest_name(name, metrics)
+            text = f"needs the metric {name}{hint} (measured: {', '.join(metrics)})"
+            problems.append(Problem((), text, SIMILAR_METRIC if hint else NO_METRIC))
+    for path in dict.fromkeys(paths):
+        if path not in (*sweep, "auto"):
+            text = f"needs a sweep of {path}{suggest_name(path, sweep)} (swept: {', '.join(sweep) or 'nothing'})"
+            problems.append(Problem((), text))
+    return problems + [Problem((), line) for line in lines]
 
 
 def _check_axes(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:

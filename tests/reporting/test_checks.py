@@ -17,7 +17,7 @@ def find_problems(config):
         methods=tuple(config["methods"]),
         sweep={path: len(values) for path, values in config["sweep"].items()},
     )
-    return list(checks.find_problems(asked))
+    return list(map(str, checks.find_problems(asked)))
 
 
 def test_an_experiment_that_fits_has_no_problem():

@@ -1,0 +1,110 @@
+"""Whether the data sets and the files of folds that a config names are there; and the spelling of their names."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mlcdr.config.problems import Problems
+from mlcdr.data.files import DataFiles, NotFetchedError, Part, is_path, locate
+from mlcdr.data.forms import check_form_options
+from mlcdr.data.sources import how_to_get
+from mlcdr.errors import DataError
+from mlcdr.experiment.entries import DatasetSpec
+from mlcdr.experiment.problems import KeyPath
+from mlcdr.experiment.splits import FromFile
+
+
+def settle_datasets(
+    specs: Mapping[int, DatasetSpec], part: Part, look_up: bool, problems: Problems
+) -> dict[int, DatasetSpec]:
+    """The data sets with each name spelt as in the results; one that is missing or listed twice is reported.
+
+    Parameters
+    ----------
+    specs : mapping
+        Number in the list → data set.
+    part : {"full", "predefined"}
+        The files that the experiment reads.
+    look_up : bool
+        Whether the files must be there.
+    problems : Problems
+    """
+    settled = {}
+    names: set[str] = set()
+    listed: dict[object, str] = {}
+    absent: dict[KeyPath, NotFetchedError] = {}
+    for i, spec in specs.items():
+        here: KeyPath = ("datasets", i)
+        files = None
+        if look_up and spec.source is not None:
+            try:
+                files = _locate(spec, part)
+            except NotFetchedError as error:
+                absent[here] = error
+            except DataError as error:
+                problems.add(here, str(error))
+        name = spec.short_name(part)
+        if name.casefold() in names:
+            problems.add(here, f"the data set {name!r} is listed twice; results are kept by its name")
+        elif files is not None:
+            name = name if "path" in spec.params else files.name
+            first = listed.setdefault(_identity(spec, files), spec.name)
+            if first != spec.name:
+                problems.add(here, f"{spec.name!r} is the same data set as {first!r}; keep one")
+            if files.xml is not None and "labels" in spec.params:
+                problems.add(here, f"{files.xml} names the labels; leave out the option `labels`")
+        names.add(name.casefold())
+        settled[i] = spec if is_path(spec.name) else spec.model_copy(update={"name": name})
+    _report_absent(absent, ("datasets",), problems)
+    return settled
+
+
+def _locate(spec: DatasetSpec, part: Part) -> DataFiles:
+    """The files of a data set, to which its options must apply."""
+    files = locate(str(spec.source), part)
+    check_form_options(files.paths[0], files.form, spec.params)
+    return files
+
+
+def _identity(spec: DatasetSpec, files: DataFiles) -> object:
+    """What two data sets share only if they are the same: the files, and the options with which they are read."""
+    options = sorted((key, str(value)) for key, value in spec.params.items() if key != "path")
+    return (*(path.resolve() for path in files.paths), *options)
+
+
+def settle_folds(folds: FromFile, names: Sequence[str], folder: Path, look_up: bool, problems: Problems) -> FromFile:
+    """The folds with the folders in which their files are; a file that is missing is reported.
+
+    Parameters
+    ----------
+    folds : FromFile
+    names : sequence of str
+        Of the data sets.
+    folder : Path
+        The config's.
+    look_up : bool
+        Whether the files must be there.
+    problems : Problems
+    """
+    absent: dict[KeyPath, NotFetchedError] = {}
+    for i, name in enumerate(names if look_up else ()):
+        try:
+            folds.beside(folder).find(name)
+        except NotFetchedError as error:
+            absent["splits", "path", i] = error
+        except DataError as error:
+            problems.add(("splits", "path"), str(error))
+    _report_absent(absent, ("splits", "path"), problems, folds=True)
+    return folds.settled(folder, names)
+
+
+def _report_absent(
+    absent: Mapping[KeyPath, NotFetchedError], path: KeyPath, problems: Problems, folds: bool = False
+) -> None:
+    """Report what can be downloaded in one line, with one command for all of it."""
+    if len(absent) == 1:
+        for where, error in absent.items():
+            problems.add(where, str(error))
+    elif absent:
+        names = [error.name for error in absent.values()]
+        what = "the folds of " if folds else ""
+        problems.add(path, f"{what}{', '.join(names)} are not in the data folders; {how_to_get(names, folds)}")

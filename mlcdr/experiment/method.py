@@ -1,0 +1,237 @@
+"""A method as frozen data, and the reading of its parts: each is judged by itself, and whether they go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import InstanceOf, ValidationError, ValidationInfo, model_validator
+from pydantic.json_schema import WithJsonSchema
+
+from mlcdr.errors import UserError
+from mlcdr.experiment.draft import Draft, draft_of
+from mlcdr.experiment.entries import read_recorded_entry
+from mlcdr.experiment.problems import KeyPath, Problem, Strict, dotted, problems_of, refusal
+from mlcdr.experiment.tune import TuneSpec
+from mlcdr.methods.component import Component, Reading, read_component
+from mlcdr.methods.component_changes import with_parameter
+
+FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
+"""The parts of a method, in the order of the line; last the part that wraps the line."""
+
+UNREADABLE = Component("learner", "")
+"""Stands for a component in which something is wrong, while the rest of its method is read."""
+
+# What a component looks like in JSON is `schema()`'s to say, which knows the registered names.
+_Part = Annotated[InstanceOf[Component], WithJsonSchema({})]
+
+
+class MethodSpec(Strict):
+    """What fills the line x → feature space → learner → label space → threshold; only the learner is required.
+
+    A dual space stands for the last step of the feature space and for the label space. An instance space wraps what the
+    other parts make: they are fitted in each of its parts again. `tune` leaves some parameters to be chosen.
+    """
+
+    feature_space: tuple[_Part, ...] = ()
+    dual_space: _Part | None = None
+    label_space: _Part | None = None
+    learner: _Part
+    threshold: _Part | None = None
+    instance_space: _Part | None = None
+    tune: TuneSpec | None = None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read(cls, written: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
+        """Read the parts as a config writes them."""
+        if not isinstance(written, Mapping):
+            return validate(written)
+        parts, problems = _read_parts(written, draft_of(info))
+        spec = None
+        try:
+            spec = validate(parts)
+        except ValidationError as error:
+            problems += problems_of(error)
+        if problems:
+            raise refusal(*problems)
+        return spec
+
+    def plain(self) -> dict[str, Any]:
+        """As a config writes it, components in their shortest form."""
+        steps = [step.plain() for step in self.feature_space]
+        result: dict[str, Any] = {"feature_space": steps[0] if len(steps) == 1 else steps} if steps else {}
+        for family in FAMILIES[1:]:
+            component = getattr(self, family)
+            if component is not None:
+                result[family] = component.plain()
+        if self.tune is not None:
+            result["tune"] = self.tune.plain()
+        return result
+
+    @property
+    def shown(self) -> TuneSpec | None:
+        """The search whose every point is a result of its own (`tune: {scope: test}`)."""
+        return self.tune if self.tune is not None and self.tune.scope == "test" else None
+
+    def with_value(self, swept: str, value: Any) -> MethodSpec | None:
+        """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
+        at = self.component_at(swept)
+        if at is None:
+            return None
+        component, keys, position = at
+        changed = with_parameter(component, keys, value)
+        if changed is None:
+            return None
+        if position is None:
+            return self.model_copy(update={component.family: changed})
+        steps = (*self.feature_space[:position], changed, *self.feature_space[position + 1 :])
+        return self.model_copy(update={"feature_space": steps})
+
+    def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int | None] | None:
+        """The component that a swept path leads to, the parameter's name in it, and the step's number if it is a step.
+
+        A single step of the feature space needs no number: `feature_space.n_components`. None if nothing is there.
+        """
+        family, *keys = swept.split(".")
+        if family not in FAMILIES:
+            return None
+        part, position = getattr(self, family), None
+        if isinstance(part, tuple):
+            position = int(keys.pop(0)) if keys and keys[0].isdecimal() else 0 if len(part) == 1 else len(part)
+            part = part[position] if position < len(part) else None
+        return (part, tuple(keys), position) if part is not None and keys else None
+
+    def components(self) -> tuple[Component, ...]:
+        """All components of the method, in the order of the line, and what wraps it."""
+        others = (self.dual_space, self.label_space, self.learner, self.threshold, self.instance_space)
+        return (*self.feature_space, *filter(None, others))
+
+    def by_path(self) -> dict[KeyPath, Component]:
+        """The components by where they stand: `("learner",)`; a step, if there are several, `("feature_space", 0)`."""
+        several = len(self.feature_space) > 1
+        places: dict[KeyPath, Component] = {}
+        for i, step in enumerate(self.feature_space):
+            at: KeyPath = ("feature_space", i) if several else ("feature_space",)
+            places[at] = step
+        for part in self.components()[len(self.feature_space) :]:
+            places[part.family,] = part
+        return places
+
+
+def judge_component(family: str, written: Any, varied: Collection[str] | None) -> Reading:
+    """Judge a component by the index; a class that is not in it is imported and asked.
+
+    Parameters
+    ----------
+    family, written
+        As for `read_component`.
+    varied : collection of str, or None
+        Paths of its parameters that get their values elsewhere; None: any that is missing.
+    """
+    reading = read_component(family, written, importing=False, swept=varied)
+    is_in_index = reading.component is not None or reading.problems
+    return reading if is_in_index else read_component(family, written, importing=True, swept=varied)
+
+
+def _read_parts(written: Mapping[str, Any], draft: Draft) -> tuple[dict[str, Any], list[Problem]]:
+    """What a method is made of: its keys, with components in place of what is written; and what is wrong with these."""
+    # `learner:` with nothing after it counts as a missing learner.
+    parts = {key: value for key, value in written.items() if value is not None or key not in FAMILIES}
+    if draft.recorded:
+        parts = {key: parts[key] for key in MethodSpec.model_fields if parts.get(key) is not None}
+    varied = [*draft.sweep, *_paths_of_grid(written.get("tune"))]
+    problems: list[Problem] = []
+    for family in filter(parts.__contains__, FAMILIES):
+        components = []
+        for at, part in _steps(family, parts[family]):
+            component, found = _read_part(family, part, at, varied, draft)
+            components.append(component)
+            problems += [each.below(*at) for each in found]
+        parts[family] = tuple(components) if family == "feature_space" else components[0]
+    if not draft.recorded:
+        problems += _find_clashes({key: parts[key] for key in FAMILIES if key in parts})
+    return parts, problems
+
+
+def _paths_of_grid(tune: Any) -> list[str]:
+    """The paths over which a method is tuned, as far as they can be read."""
+    grid = tune.get("grid") if isinstance(tune, Mapping) else None
+    return [*grid] if isinstance(grid, Mapping) else []
+
+
+def _steps(family: str, written: Any) -> list[tuple[KeyPath, Any]]:
+    """Where a component of a family stands in the method, and what is written there; of a feature space, each step."""
+    if family == "feature_space" and isinstance(written, list | tuple):
+        return [((family, i), step) for i, step in enumerate(written)]
+    return [((family,), written)]
+
+
+def _read_part(
+    family: str, written: Any, at: KeyPath, varied: Collection[str], draft: Draft
+) -> tuple[Component, list[Problem]]:
+    """A component, UNREADABLE if something is wrong with it; and what that is."""
+    if isinstance(written, Component):
+        return written, []
+    if draft.recorded:
+        try:
+            return Component(family, *read_recorded_entry(written, family)), []
+        except ValidationError as error:
+            return UNREADABLE, problems_of(error)
+    prefix = f"{dotted(at)}."
+    swept = [path.removeprefix(prefix) for path in varied if path.startswith(prefix)]
+    reading = judge_component(family, written, swept)
+    return reading.component or UNREADABLE, [Problem(path, text) for path, text in reading.problems]
+
+
+def _find_clashes(parts: Mapping[str, Any]) -> Iterator[Problem]:
+    """Why the parts of a method do not go together, as far as they could be read."""
+    if "dual_space" in parts and "label_space" in parts:
+        yield Problem(("label_space",), "a dual space reduces the labels itself; leave one of the two out")
+    wrapper, learner = parts.get("instance_space", UNREADABLE), parts.get("learner", UNREADABLE)
+    if wrapper is not UNREADABLE:
+        yield from _find_wrong_wrapper(wrapper)
+    if learner is UNREADABLE:
+        return
+    if "predict" not in learner.declaration().methods:
+        yield Problem(("learner",), f"{learner.name!r} is no learner: it has no method `predict`")
+    # a label space or a dual space needs a regressor as learner: a classifier fits label sets, not codes
+    coded = [family for family in ("label_space", "dual_space") if parts.get(family, UNREADABLE) is not UNREADABLE]
+    fitted = _what_it_fits(learner) if coded else ""
+    for family in coded:
+        if fitted:
+            what = f"fits {fitted}, not the codes of a {family}; take a regressor, such as ridge"
+            yield Problem(("learner",), f"{learner.name!r} {what}")
+
+
+def _find_wrong_wrapper(space: Component) -> Iterator[Problem]:
+    """An instance space must have a parameter for the classifier that the other keys make, and not set it itself."""
+    if "classifier" not in space.declaration().parameters:
+        text = f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps"
+        yield Problem(("instance_space",), text)
+    elif "classifier" in space.params:
+        at = ("instance_space", space.name, "classifier")
+        yield Problem(at, "is what the method's other keys make; leave it out")
+
+
+def _what_it_fits(learner: Component) -> str:
+    """What a learner fits that is no code; empty for a regressor, or where only its missing parameters tell."""
+    if _fits_one_label(learner):
+        return "one label"
+    try:
+        return "label sets" if learner.is_classifier() else ""
+    except (AttributeError, TypeError):  # made of an estimator that is not there yet
+        return ""
+
+
+def _fits_one_label(learner: Component) -> bool:
+    """Whether a learner is a classifier that takes no label sets."""
+    declaration = learner.declaration()
+    if declaration.is_indexed:
+        return declaration.one_label
+    from mlcdr.methods.contracts import fits_one_label  # imports scikit-learn, as the class has
+
+    try:
+        return fits_one_label(learner.build(check=False))
+    except (AttributeError, TypeError, UserError):  # made of an estimator that is not there yet
+        return False

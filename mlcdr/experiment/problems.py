@@ -1,0 +1,150 @@
+"""What is wrong with a config: each problem an object, and pydantic's errors put into our words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from mlcdr.errors import describe, suggest_name
+
+KeyPath = tuple[str | int, ...]
+
+
+def dotted(path: KeyPath) -> str:
+    """The key path as text: `methods.CPLST.learner`."""
+    steps = map(str, path)
+    return ".".join(step if step.isprintable() else repr(step) for step in steps)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong.
+
+    Attributes
+    ----------
+    path : tuple
+        The keys that lead to it; those of a key that is missing lead to where it should be.
+    text : str
+        What is wrong, and what would be right.
+    code : str
+        The kind of problem, for what has to tell kinds apart.
+    """
+
+    path: KeyPath
+    text: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        """`key.path: text`."""
+        return f"{dotted(self.path)}: {self.text}" if self.path else self.text
+
+    def below(self, *path: str | int) -> Problem:
+        """The same problem of a part that stands at `path`."""
+        return Problem((*path, *self.path), self.text, self.code)
+
+
+def refusal(*problems: Problem) -> ValidationError:
+    """The error for a validator to raise; pydantic puts the path of what is validated in front of the problems'."""
+    return ValidationError.from_exception_data("config", [_as_pydantic(problem) for problem in problems])
+
+
+def _as_pydantic(problem: Problem) -> InitErrorDetails:
+    kind = PydanticCustomError("problem", "{text}", {"text": problem.text, "code": problem.code})
+    return InitErrorDetails(type=kind, loc=problem.path, input=None)
+
+
+def problems_of(error: ValidationError) -> list[Problem]:
+    """Pydantic's errors as problems."""
+    return [_read_finding(item) for item in error.errors(include_url=False)]
+
+
+def _read_finding(item: Any) -> Problem:
+    path = tuple(step for step in item["loc"] if step != "[key]")  # pydantic's word for the key itself
+    if item["type"] == "problem":
+        return Problem(path, item["ctx"]["text"], item["ctx"]["code"])
+    return Problem(path, describe_finding(item), item["type"])
+
+
+class Strict(BaseModel):
+    """A part of a config: frozen, with no other keys than its fields, and no value of another type made to fit."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _describe_unknown_keys(cls, written: Any, validate: Callable[[Any], Any]) -> Any:
+        """Name the known keys where one is unknown; a key for which it was meant is then not missing, too."""
+        try:
+            return validate(written)
+        except ValidationError as error:
+            found = problems_of(error)
+        known = cls.known_keys()
+        unknown = [str(problem.path[-1]) for problem in found if problem.code == "extra_forbidden"]
+        problems = []
+        for problem in found:
+            key = str(problem.path[-1]) if len(problem.path) == 1 else ""
+            if problem.code == "extra_forbidden":
+                problems.append(Problem(problem.path, describe_unknown_key(key, known)))
+            elif problem.code != "missing" or not suggest_name(key, unknown):
+                problems.append(problem)
+        raise refusal(*problems)
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        """The keys that it may have."""
+        return [*cls.model_fields]
+
+
+_LIMITS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_EXPECTED = {
+    "bool": "true or false",
+    "float": "a number",
+    "finite_number": "a finite number",
+    "int": "a whole number",
+    "string_type": "text",
+    "dict": "a mapping (`key: value`)",
+    "model": "a mapping (`key: value`)",
+    "tuple": "a list",
+    "list": "a list",
+}
+"""The type of a pydantic error, or its beginning → what is right."""
+
+
+def describe_finding(item: Any, known: Iterable[str] = ()) -> str:
+    """One of pydantic's errors in our words; `known` are the keys that are allowed at that place."""
+    kind, value, context = item["type"], item["input"], item.get("ctx", {})
+    if kind == "missing":
+        return "this key is missing"
+    if kind == "extra_forbidden":
+        return describe_unknown_key(str(item["loc"][-1]), list(known))
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in ("too_short", "string_too_short"):
+        return "must not be empty"
+    if kind == "literal_error":
+        allowed = [each.strip("'") for each in re.findall(r"'[^']*'|[^\s,']+", context["expected"]) if each != "or"]
+        hint = suggest_name(str(value), allowed)
+        return f"must be one of {', '.join(allowed)}, found {describe(value)}{hint}"
+    if kind in _LIMITS:
+        limit, words = _LIMITS[kind]
+        return f"must be {words} {context[limit]}, found {describe(value)}"
+    expected = _EXPECTED.get(kind) or _EXPECTED.get(kind.partition("_")[0])
+    if expected is None:
+        return f"{item['msg'][0].lower()}{item['msg'][1:]}, found {describe(value)}"
+    hint = " (put it in quotes)" if expected == "text" and isinstance(value, bool | int | float) else ""
+    return f"must be {expected}, found {describe(value)}{hint}"
+
+
+def describe_unknown_key(key: str, known: Collection[str]) -> str:
+    """What is wrong with a key that there is not, and which there are."""
+    return f"unknown key{suggest_name(key, known)} (known: {', '.join(known)})"
