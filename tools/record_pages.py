@@ -27,8 +27,9 @@ from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Point, is_among_best
 from mlcdr.tables import tables
+from mlcdr.tables.escaping import escape_markdown
 from mlcdr.tables.notes import note_tuning
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, escape_markdown, make_sheet, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.text_format import format_mean
 from tools.entries import is_small
 from tools.plan import facts_tables

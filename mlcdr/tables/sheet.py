@@ -8,75 +8,22 @@ from __future__ import annotations
 import html
 import re
 import shutil
-import sys
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlcdr.csv_files import as_numbers, format_csv
-from mlcdr.errors import escape_control_characters
+from mlcdr.tables.escaping import escape_latex
+from mlcdr.tables.markup import write_html, write_latex, write_markdown
+from mlcdr.tables.terminal import write_for_terminal
 from mlcdr.whole_files import write_forms
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DASH = "–"
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
-_GAP = "  "
-_LATEX_MANY = 5  # from so many columns of numbers on, a table is wide in LaTeX
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",  # the straight quote is not in LaTeX's default encoding
-    "–": "--",
-    "−": r"$-$",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "↓": r"$\downarrow$",
-    "↑": r"$\uparrow$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "∩": r"$\cap$",
-    "∪": r"$\cup$",
-    "Σ": r"$\Sigma$",
-    "‖": r"$\|$",
-    "²": r"$^2$",
-    "χ": r"$\chi$",
-    "α": r"$\alpha$",
-    "∞": r"$\infty$",
-    "ᵀ": r"$^{\top}$",
-}
-
-
-def escape_latex(text: str) -> str:
-    """`text` as LaTeX shows it literally (pdflatex, no package beyond the kernel's own)."""
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
-def _no_argument(latex: str) -> str:
-    r"""LaTeX for the beginning of a line; `[` and `*` there would be read as an argument of the `\\` before them."""
-    return "{}" + latex if latex.lstrip().startswith(("[", "*")) else latex
-
-
-def escape_markdown(text: str) -> str:
-    """`text` as Markdown shows it literally inside a table cell or a paragraph."""
-    return re.sub(r"([\\|*<`\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", text)
 
 
 @dataclass(frozen=True)
@@ -164,172 +111,45 @@ class Sheet:
     left: tuple[int, ...] = ()
 
     def markdown(self) -> str:
-        """A GitHub-flavoured Markdown table, its columns aligned in the source too."""
-
-        def show(cell: Text) -> str:
-            escaped = escape_markdown(cell.plain)
-            return f"**{escaped}**" if cell.bold else escaped
-
-        grid = [[show(c) for c in row] for row in (self.header, *self.rows)]
-        widths = [max(3, *(len(row[j]) for row in grid)) for j in range(len(self.header))]
-        rule = ["-" * w if self._is_left(j) else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
-        lines = ["| " + " | ".join(self._pad(row, widths)) + " |" for row in grid]
-        lines.insert(1, "| " + " | ".join(rule) + " |")
-        notes = [escape_markdown(note) + "  " for note in self.notes]
-        body = [escape_markdown(self.caption.plain), "", *lines]
-        return "\n".join([*body, "", *notes] if notes else body) + "\n"
+        """As a Markdown table, with caption and notes."""
+        return write_markdown(self)
 
     def latex(self, label: str = "") -> str:
-        """A LaTeX `table` in the manner of booktabs. Its first line names the packages that the document must load."""
-
-        def show(cell: Text) -> str:
-            if not cell.bold:
-                return cell.latex
-            if cell.latex.startswith("$"):
-                return r"$\mathbf{" + cell.latex.strip("$") + "}$"
-            return r"\textbf{" + cell.latex + "}"
-
-        columns = "".join("l" if self._is_left(j) else "r" for j in range(len(self.header)))
-        # A wide table is set smaller and closer, and shrunk further only as far as the page demands.
-        wide = len(columns) - self.stub >= _LATEX_MANY
-        packages = "booktabs,graphicx" if wide else "booktabs"
-        lines = [rf"% needs \usepackage{{{packages}}}", r"\begin{table}", r"  \centering"]
-        lines.append(rf"  \caption{{{self.caption.latex}}}")
-        if label:
-            lines.append(rf"  \label{{{label}}}")
-        if wide:
-            lines.append(r"  \footnotesize\setlength{\tabcolsep}{3pt}%")
-            lines.append(r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%")
-        lines += [rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"    \toprule"]
-        lines += ["    " + _no_argument(" & ".join(map(show, self.header))) + r" \\", r"    \midrule"]
-        for k, row in enumerate(self.rows):
-            if k and k in self.groups:
-                lines.append(r"    \addlinespace")
-            lines.append("    " + _no_argument(" & ".join(map(show, row)).lstrip()) + r" \\")
-        lines += [r"    \bottomrule", r"  \end{tabular}" + ("}" if wide else "")]
-        if self.notes:
-            notes = r" \\ ".join(_no_argument(escape_latex(note)) for note in self.notes)
-            lines.append(rf"  \par\smallskip\parbox{{\linewidth}}{{\footnotesize {notes}}}")
-        return "\n".join([*lines, r"\end{table}"]) + "\n"
+        """As a LaTeX `table` in the manner of booktabs."""
+        return write_latex(self, label)
 
     def html(self, sortable: bool = False) -> str:
-        """An HTML `table` in a box that scrolls sideways and can have the focus; its notes below. All text is escaped.
-
-        Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so
-        that each row has all its labels when the rows are sorted, in a span of class `again` for a style sheet to hide.
-        The class `sortable` is for a script; the head of the last column of labels, which a style sheet may want
-        to keep in sight, is of the class `last-label`.
-        """
-        head = "".join(
-            f'<th scope="col"{self._side(j, "last-label" if j == self.stub - 1 else "")}>{_html(cell)}</th>'
-            for j, cell in enumerate(self.header)
-        )
-        body = []
-        for k, (row, whole) in enumerate(zip(self.rows, self._whole_rows(), strict=True)):
-            cells = []
-            for j, cell in enumerate(whole):
-                if j >= self.stub:
-                    title = f' title="{html.escape(cell.about)}"' if cell.about else ""
-                    cells.append(f"<td{self._side(j, cell.mark)}{title}>{_html(cell)}</td>")
-                    continue
-                shown = _html(cell) if cell is row[j] else f'<span class="again">{_html(cell)}</span>'
-                cells.append(f'<th scope="row"{self._side(j)}>{shown}</th>')
-            group = ' class="group"' if k and k in self.groups else ""
-            body.append(f"<tr{group}>{''.join(cells)}</tr>")
-        caption = html.escape(self.caption.plain)
-        notes = "".join(f"<li>{_with_code(html.escape(note))}</li>" for note in self.notes)
-        lines = [
-            f'<div class="scroll" role="group" tabindex="0" aria-label="{caption}">',
-            '<table class="sortable">' if sortable else "<table>",
-            f"<caption><span>{caption}</span></caption>",
-            f"<thead><tr>{head}</tr></thead>",
-            "<tbody>",
-            *body,
-            "</tbody>",
-            "</table>",
-            "</div>",
-            *([f'<ul class="notes">{notes}</ul>'] if notes else []),
-        ]
-        return "\n".join(lines) + "\n"
+        """As an HTML `table`; all text is escaped."""
+        return write_html(self, sortable)
 
     def __html__(self) -> str:
         """What a template of a page puts in."""
         return self.html(sortable=True)
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
+        """For a terminal of `width` characters."""
+        return write_for_terminal(self, width, colour)
 
-        A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with
-        the row labels; nothing is cut off. With the width 0, for other programs, each row is one line with all its
-        labels, and there is no rule.
-        """
-        limit = width or sys.maxsize
-        rows = self.rows if width else self._whole_rows()
-        marked = not colour and any(c.bold for row in self.rows for j, c in enumerate(row) if not self._is_left(j))
+    def is_left(self, j: int) -> bool:
+        """Whether column `j` is set flush left."""
+        return j < self.stub or j in self.left
 
-        def show(cell: Text, j: int) -> str:
-            # Where some have a star, every number keeps a place for it, so that the digits stay in line.
-            plain = escape_control_characters(cell.plain)
-            return plain + ("*" if cell.bold else " ") if marked and not self._is_left(j) else plain
+    def align(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
+        """The cells of a row, padded to the widths of the columns."""
+        aligned = []
+        for j, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            aligned.append(cell.ljust(width) if self.is_left(j) else cell.rjust(width))
+        return aligned
 
-        grid = [[show(cell, j) for j, cell in enumerate(row)] for row in (self.header, *rows)]
-        narrow = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
-        if len(self._blocks(_widths(grid), limit)) > 1 == len(self._blocks(_widths(narrow), limit)):
-            grid = narrow
-        widths = _widths(grid)
-        lines = _wrap(escape_control_characters(self.caption.plain), limit)
-        for block in self._blocks(widths, limit):
-            lines.append("")
-            total = sum(widths[j] for j in block) + len(_GAP) * (len(block) - 1)
-            for k, row in enumerate(grid):
-                if width and k - 1 in self.groups and k > 1:
-                    lines.append("")
-                cells = self._pad(row, widths)
-                if colour and k:
-                    cells = [_embolden(c) if self.rows[k - 1][j].bold else c for j, c in enumerate(cells)]
-                lines.append(_GAP.join(cells[j] for j in block).rstrip())
-                if width and k == 0:
-                    lines.append("─" * total)
-        if self.notes:
-            lines.append("")
-        star = ["* stands for bold."] if marked else []
-        for note in [*self.notes, *star]:
-            lines += _wrap(escape_control_characters(note), limit)
-        return "\n".join(lines) + "\n"
-
-    def _whole_rows(self) -> list[tuple[Text, ...]]:
+    @cached_property
+    def whole_rows(self) -> list[tuple[Text, ...]]:
         """The rows, each with the labels that `rows` leaves out because they are those of the row above."""
         found: list[tuple[Text, ...]] = []
         for row in self.rows:
-            known = 0 if not found else max(self.stub - 1, 0)
-            labels = (cell if cell.plain else found[-1][j] for j, cell in enumerate(row[:known]))
-            found.append((*labels, *row[known:]))
+            repeated = max(self.stub - 1, 0) if found else 0
+            labels = [cell if cell.plain else found[-1][j] for j, cell in enumerate(row[:repeated])]
+            found.append((*labels, *row[repeated:]))
         return found
-
-    def _side(self, j: int, *more: str) -> str:
-        """The `class` of a cell in column `j`."""
-        classes = " ".join(filter(None, ("left" if self._is_left(j) else "", *more)))
-        return f' class="{classes}"' if classes else ""
-
-    def _is_left(self, j: int) -> bool:
-        return j < self.stub or j in self.left
-
-    def _pad(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
-        pads: list[Callable[[str, int], str]] = [str.ljust if self._is_left(j) else str.rjust for j in range(len(row))]
-        return [pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True)]
-
-    def _blocks(self, widths: Sequence[int], width: int) -> list[list[int]]:
-        """The columns of each block: the row labels and as many others as fit (at least one)."""
-        stub = list(range(self.stub))
-        blocks: list[list[int]] = [stub]
-        for j in range(self.stub, len(widths)):
-            block = [*blocks[-1], j]
-            fits = sum(widths[i] for i in block) + len(_GAP) * (len(block) - 1) <= width
-            if fits or len(blocks[-1]) == self.stub:
-                blocks[-1] = block
-            else:
-                blocks.append([*stub, j])
-        return blocks
 
 
 def make_sheet(
@@ -356,30 +176,6 @@ def make_sheet(
         shown.append(tuple(text(cell) if isinstance(cell, str) else cell for cell in cells))
         above = row
     return Sheet(text(caption), tuple(map(text, header)), tuple(shown), stub, tuple(groups), tuple(notes), left)
-
-
-def _with_code(escaped: str) -> str:
-    """What stands between backticks as `code`."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
-
-
-def _html(cell: Text) -> str:
-    escaped = html.escape(cell.plain)
-    shown = f"<strong>{escaped}</strong>" if cell.bold else escaped
-    return shown + (f' <span class="about">{html.escape(cell.about)}</span>' if cell.about else "")
-
-
-def _widths(grid: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*grid, strict=True)]
-
-
-def _embolden(padded: str) -> str:
-    bare = padded.strip()
-    return padded.replace(bare, f"{_BOLD}{bare}{_PLAIN}", 1) if bare else padded
-
-
-def _wrap(line: str, width: int) -> list[str]:
-    return textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False) or [""]
 
 
 class Shown:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from mlcdr.errors import escape_control_characters
-from mlcdr.tables.sheet import DASH, Text, escape_latex
+from mlcdr.tables.escaping import escape_latex
+from mlcdr.tables.sheet import DASH, Text
 
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 

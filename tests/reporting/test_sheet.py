@@ -6,7 +6,8 @@ from markdown_it import MarkdownIt
 
 from mlcdr.cli.printing import print_table
 from mlcdr.errors import join_words
-from mlcdr.tables.sheet import Sheet, Text, escape_latex, template, text
+from mlcdr.tables.escaping import escape_latex
+from mlcdr.tables.sheet import Sheet, Text, template, text
 
 ODD = ["a_b", "_lead", "x|y", "*star*", "$5 & $6", "<b>", "`code`", "[link](url)", "back\\slash", "1 ± 2 –"]
 
@@ -96,7 +97,7 @@ def test_html_shows_every_text_literally_and_says_what_heads_are():
         '<tr><th scope="row" class="left">a&lt;b</th><th scope="row" class="left">x&amp;y</th>'
         "<td><strong>1</strong></td></tr>\n"
         '<tr><th scope="row" class="left"><span class="again">a&lt;b</span></th>'
-        '<th scope="row" class="left">&quot;q&quot;</th><td>2</td></tr>\n'
+        '<th scope="row" class="left">&#34;q&#34;</th><td>2</td></tr>\n'
         '<tr class="group"><th scope="row" class="left">c</th><th scope="row" class="left">&lt;/td&gt;</th>'
         "<td>–</td></tr>\n"
         "</tbody>\n</table>\n</div>\n"

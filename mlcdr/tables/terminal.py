@@ -1,0 +1,111 @@
+"""A sheet on a terminal: aligned columns, in blocks where the terminal is narrow."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mlcdr.errors import escape_control_characters
+
+if TYPE_CHECKING:
+    from mlcdr.tables.sheet import Sheet, Text
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_GAP = "  "
+
+Grid = list[list[str]]
+
+
+def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
+    """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
+
+    A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with the
+    row labels; nothing is cut off. With the width 0, for other programs, each row is one line with all its labels, and
+    there is no rule.
+    """
+    limit = width or sys.maxsize
+    rows = sheet.rows if width else sheet.whole_rows
+    starred = not colour and _has_bold_number(sheet)
+    grid = [[_show(sheet, cell, j, starred) for j, cell in enumerate(row)] for row in (sheet.header, *rows)]
+    grid = _set_closer(sheet, grid, limit)
+    lines = _wrap(sheet.caption.plain, limit)
+    for block in _choose_blocks(sheet, grid, limit):
+        lines += ["", *_write_block(sheet, grid, block, ruled=bool(width), colour=colour)]
+    notes = list(sheet.notes)
+    if notes:
+        lines.append("")
+    if starred:
+        notes.append("* stands for bold.")
+    for note in notes:
+        lines += _wrap(note, limit)
+    return "\n".join(lines) + "\n"
+
+
+def _has_bold_number(sheet: Sheet) -> bool:
+    return any(cell.bold and not sheet.is_left(j) for row in sheet.rows for j, cell in enumerate(row))
+
+
+def _show(sheet: Sheet, cell: Text, j: int, starred: bool) -> str:
+    plain = escape_control_characters(cell.plain)
+    if starred and not sheet.is_left(j):
+        # Where some have a star, every number keeps a place for it, so that the digits stay in line.
+        plain += "*" if cell.bold else " "
+    return plain
+
+
+def _set_closer(sheet: Sheet, grid: Grid, limit: int) -> Grid:
+    """The grid without blanks around ±, if only so it fits in one block."""
+    closer = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
+    broken = len(_choose_blocks(sheet, grid, limit)) > 1
+    return closer if broken and len(_choose_blocks(sheet, closer, limit)) == 1 else grid
+
+
+def _choose_blocks(sheet: Sheet, grid: Grid, limit: int) -> list[list[int]]:
+    """The columns of each block: the row labels and as many others as fit (at least one)."""
+    widths = _measure(grid)
+    labels = list(range(sheet.stub))
+    blocks = [labels]
+    for j in range(sheet.stub, len(widths)):
+        longer = [*blocks[-1], j]
+        if _total_width(widths, longer) <= limit or blocks[-1] == labels:
+            blocks[-1] = longer
+        else:
+            blocks.append([*labels, j])
+    return blocks
+
+
+def _measure(grid: Grid) -> list[int]:
+    return [max(map(len, column)) for column in zip(*grid, strict=True)]
+
+
+def _total_width(widths: Sequence[int], block: Sequence[int]) -> int:
+    return sum(widths[j] for j in block) + len(_GAP) * (len(block) - 1)
+
+
+def _write_block(sheet: Sheet, grid: Grid, block: Sequence[int], ruled: bool, colour: bool) -> list[str]:
+    """The lines of one block of columns; `ruled`: with a rule below the heads, and a blank line between groups."""
+    widths = _measure(grid)
+    header, *rows = ([sheet.align(row, widths)[j] for j in block] for row in grid)
+    lines = [_GAP.join(header).rstrip()]
+    if ruled:
+        lines.append("─" * _total_width(widths, block))
+    for k, cells in enumerate(rows):
+        if ruled and k and k in sheet.groups:
+            lines.append("")
+        if colour:
+            bold = [sheet.rows[k][j].bold for j in block]
+            cells = [_embolden(cell) if each else cell for cell, each in zip(cells, bold, strict=True)]
+        lines.append(_GAP.join(cells).rstrip())
+    return lines
+
+
+def _embolden(padded: str) -> str:
+    bare = padded.strip()
+    return padded.replace(bare, f"{_BOLD}{bare}{_PLAIN}", 1) if bare else padded
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    shown = escape_control_characters(line)
+    return textwrap.wrap(shown, max(width, 20), break_long_words=False, break_on_hyphens=False) or [""]
