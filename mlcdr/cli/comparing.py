@@ -186,10 +186,10 @@ def _compare_labels(folders: list[Path], metric: str | None) -> None:
         if found is None:
             raise ResultsError(f"{folder}: no labels.csv; add `by_label: [f1]` to the config and run again")
         label = label_of(metric) if metric else None
-        wanted = [key for key in found.means if label in (None, key[1])]
-        if not wanted:
+        wanted = found if label is None else found[found["metric"] == label]
+        if wanted.empty:
             raise ResultsError(f"{folder}: no {metric} by label")
-        for dataset, each in wanted:
+        for dataset, each in wanted[["dataset", "metric"]].drop_duplicates().itertuples(index=False):
             print_table(tabulate_wins(found, dataset, each))
             print()
 

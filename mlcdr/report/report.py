@@ -36,7 +36,7 @@ from mlcdr.report.charts import Chart, draw_curves, draw_tried
 from mlcdr.reproduce import published
 from mlcdr.reproduce.printed import tables_behind
 from mlcdr.results.failures import Kind, gather_failures, list_places
-from mlcdr.results.labels import LabelScores, read_label_scores
+from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest, read_manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.results.scores import NoResults
@@ -253,7 +253,8 @@ def _show_dataset(results: Results, manifest: Manifest, dataset: str) -> dict[st
     number = results.datasets.index(dataset)
     measured = dataset in results.with_results
     facts = dict(manifest.facts(dataset))
-    of_labels = read_label_scores(results.folder) or LabelScores({}, {})
+    labels = read_label_scores(results.folder)
+    has_labels = labels is not None and (labels["dataset"] == dataset).any()
     curves, more = draw_curves(results, dataset, f"curves{number}") if measured else ([], 0)
     return {
         "anchor": f"dataset-{number}",
@@ -263,7 +264,7 @@ def _show_dataset(results: Results, manifest: Manifest, dataset: str) -> dict[st
         "curves": curves,
         "more": more,
         "numbers": sheets.tabulate_numbers(results, dataset) if measured else None,
-        "labels": tabulate_parts(of_labels, dataset) if dataset in of_labels.frequencies else None,
+        "labels": tabulate_parts(labels, dataset) if has_labels else None,
         "tuned": sheets.tabulate_choices(results, dataset),
         "tried": draw_tried(results, dataset, f"tried{number}"),
     }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
 
 import pandas as pd
 
@@ -73,6 +72,13 @@ def read_number(path: Path, line: int, column: str, text: str, gaps: bool = Fals
     return value
 
 
+def refuse(path: Path, rows: pd.DataFrame, wrong: pd.Series, what: str) -> None:
+    """Raise a ResultsError for the first row of a file that is wrong; `what` may name columns: `{value}`."""
+    if wrong.any():
+        line = wrong.idxmax()
+        raise ResultsError(f"{path}:{line}: {what.format(**rows.loc[line])}")
+
+
 def import_summary(path: Path) -> pd.DataFrame:
     """The means of a `summary.csv`. A row whose mean is empty, NaN or beyond `LARGEST` is left out.
 
@@ -82,16 +88,16 @@ def import_summary(path: Path) -> pd.DataFrame:
         When the file is broken; `NoResults` when it is missing or has no means.
     """
     frame = read_frame(path, SUMMARY, gaps=True)
-    _refuse_repeated(path, frame.drop(columns=["mean", "std", "se", "n"]))
-    for line in frame.index[frame["mean"].abs() == math.inf]:
-        _refuse(path, line, f"column mean: '{frame['mean'][line]}' is not a number")
+    _refuse_repeated(path, frame, list(frame)[:-4])
+    refuse(path, frame, frame["mean"].abs() == math.inf, "column mean: '{mean}' is not a number")
     found = frame[frame["mean"].abs() <= LARGEST]
-    for line in found.index[~((found["n"] >= 1) & (found["n"] % 1 == 0))]:
-        _refuse(path, line, "column n: a mean needs the number of splits it is taken over")
+    whole = (found["n"] >= 1) & (found["n"] % 1 == 0)
+    refuse(path, found, ~whole, "column n: a mean needs the number of splits it is taken over")
     if found.empty:
         raise NoResults(f"{path}: holds no results, {'only empty means' if len(frame) else 'only a header'}")
-    spreads = {name: found[name].where(found[name].abs() <= LARGEST) for name in ("std", "se")}
-    return found.assign(**spreads, n=found["n"].astype(int)).reset_index(drop=True)
+    spreads = found[["std", "se"]]
+    found = found.assign(**spreads.where(spreads.abs() <= LARGEST))
+    return found.astype({"n": int}).reset_index(drop=True)
 
 
 def import_scores(path: Path) -> pd.DataFrame:
@@ -103,7 +109,7 @@ def import_scores(path: Path) -> pd.DataFrame:
         When the file is broken; `NoResults` when it is missing.
     """
     frame = read_frame(path, SCORES)
-    _refuse_repeated(path, frame.drop(columns="value"))
+    _refuse_repeated(path, frame, list(frame)[:-1])
     return frame.reset_index(drop=True)
 
 
@@ -121,13 +127,12 @@ def import_tuning(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return chosen, pd.DataFrame(columns=["dataset", "method", "split", "value"])
 
 
-def _refuse_repeated(path: Path, keys: pd.DataFrame) -> None:
-    """Refuse two rows for one number."""
-    for line in keys.index[keys.duplicated()]:
-        row = keys.loc[line]
-        split = f", split {row.pop('split')}" if "split" in row else ""
-        _refuse(path, line, f"a second row for {', '.join(filter(None, row))}{split}")
-
-
-def _refuse(path: Path, line: int, what: str) -> NoReturn:
-    raise ResultsError(f"{path}:{line}: {what}")
+def _refuse_repeated(path: Path, rows: pd.DataFrame, keys: list[str]) -> None:
+    """Refuse a second row for one number."""
+    repeated = rows.duplicated(keys)
+    if repeated.any():
+        line = repeated.idxmax()
+        place = rows.loc[line, keys]
+        if "split" in place:
+            place["split"] = f"split {place['split']}"
+        raise ResultsError(f"{path}:{line}: a second row for {', '.join(filter(None, place))}")

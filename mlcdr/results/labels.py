@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from mlcdr.errors import ResultsError
 from mlcdr.metrics import BY_LABEL
-from mlcdr.results.imports import read_frame
+from mlcdr.results.frame import order_column, paths_of, summarise
+from mlcdr.results.imports import read_frame, refuse
 from mlcdr.whole_files import is_regular_file
 
 NAME = "labels.csv"
@@ -25,53 +24,15 @@ PARTS = ("head", "middle", "tail")
 """The labels of a data set in thirds, by frequency."""
 
 
-@dataclass(frozen=True)
-class LabelScores:
-    """Means over splits of the metrics of each label.
+def read_label_scores(folder: Path) -> pd.DataFrame | None:
+    """What the `labels.csv` of a results folder holds, in the mean over splits; None where there is none.
 
-    Attributes
-    ----------
-    means : dict
-        (data set, metric) → method → label → mean over the splits in which it is defined. A method with swept
-        parameters has an entry for each point (`CPLST, 20%`).
-    frequencies : dict
-        Data set → label → share of the rows, most frequent first.
-    """
-
-    means: Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
-    frequencies: Mapping[str, Mapping[str, float]]
-
-    @cached_property
-    def parts(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Data set → part → its labels."""
-        return {
-            dataset: {
-                part: tuple(some.tolist())
-                for part, some in zip(PARTS, np.array_split(np.array(list(found), dtype=object), 3), strict=True)
-            }
-            for dataset, found in self.frequencies.items()
-        }
-
-    def mean(self, dataset: str, metric: str, method: str, part: str) -> float:
-        """The mean over the labels of a part of which the metric is defined; NaN of none."""
-        found = self.means[dataset, metric].get(method, {})
-        values = [found[label] for label in self.parts[dataset][part] if label in found]
-        return math.fsum(values) / len(values) if values else math.nan
-
-    def winners(self, dataset: str, metric: str) -> dict[str, str]:
-        """Label → the method that alone is best; labels of which several are best, or none, are left out."""
-        sign = 1 if BY_LABEL[metric].higher_is_better else -1
-        won = {}
-        for label in self.frequencies[dataset]:
-            values = {m: sign * v[label] for m, v in self.means[dataset, metric].items() if label in v}
-            best = [m for m, value in values.items() if value >= max(values.values()) - 1e-12]
-            if len(best) == 1 and len(values) > 1:
-                won[label] = best[0]
-        return won
-
-
-def read_label_scores(folder: Path) -> LabelScores | None:
-    """What the `labels.csv` of a results folder holds; None where there is none.
+    Returns
+    -------
+    frame or None
+        dataset, metric, method, label, value (the mean over the splits in which it is defined), frequency, part; of a
+        data set, metric and method the most frequent label first. A method with swept parameters is one for each
+        point (`CPLST, 20%`).
 
     Raises
     ------
@@ -82,22 +43,37 @@ def read_label_scores(folder: Path) -> LabelScores | None:
     if not is_regular_file(path):
         return None
     rows = read_frame(path, COLUMNS)
-    for what, right in {
-        "column metric: {metric!r} is no metric of single labels": rows["metric"].isin(BY_LABEL),
-        "column frequency: '{frequency:g}' is no share": rows["frequency"].between(0, 1),
-        "column value: '{value}' is not a number": rows["value"].abs() < math.inf,
-    }.items():
-        for line in rows.index[~right]:
-            raise ResultsError(f"{path}:{line}: {what.format(**rows.loc[line])}")
-    values: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
-    frequencies: dict[str, dict[str, float]] = {}
-    for dataset, method, *point, _, label, metric, value, frequency in rows.itertuples(index=False, name=None):
-        name = ", ".join([method, *filter(None, point)])
-        values.setdefault((dataset, metric), {}).setdefault(name, {}).setdefault(label, []).append(value)
-        frequencies.setdefault(dataset, {})[label] = frequency
-    means = {
-        key: {name: {label: math.fsum(v) / len(v) for label, v in of.items()} for name, of in by_method.items()}
-        for key, by_method in values.items()
-    }
-    ordered = {d: dict(sorted(found.items(), key=lambda each: -each[1])) for d, found in frequencies.items()}
-    return LabelScores(means, ordered)
+    refuse(path, rows, ~rows["metric"].isin(BY_LABEL), "column metric: {metric!r} is no metric of single labels")
+    refuse(path, rows, ~rows["frequency"].between(0, 1), "column frequency: '{frequency:g}' is no share")
+    refuse(path, rows, rows["value"].abs() == math.inf, "column value: '{value}' is not a number")
+    points = rows[list(paths_of(rows))].itertuples(index=False, name=None)
+    rows["method"] = [
+        ", ".join([method, *filter(None, point)]) for method, point in zip(rows["method"], points, strict=True)
+    ]
+    by = ["dataset", "metric", "method"]
+    means = summarise(rows, [*by, "label"]).rename(columns={"mean": "value"})
+    found = means[[*by, "label", "value"]].merge(_list_labels(rows), on=["dataset", "label"])
+    for name in by:
+        found[name] = order_column(found[name], ())
+    descending = found.assign(share=-found["frequency"])
+    return descending.sort_values([*by, "share"], kind="stable", ignore_index=True).drop(columns="share")
+
+
+def _list_labels(rows: pd.DataFrame) -> pd.DataFrame:
+    """The labels of each data set, with their frequencies and parts."""
+    labels = rows[["dataset", "label", "frequency"]].drop_duplicates(["dataset", "label"])
+    labels = labels.sort_values("frequency", ascending=False, kind="stable")
+    labels["part"] = ""
+    for of_dataset in labels.groupby("dataset").groups.values():
+        for part, lines in zip(PARTS, np.array_split(of_dataset, len(PARTS)), strict=True):
+            labels.loc[lines, "part"] = part
+    return labels
+
+
+def find_winners(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Those of the rows of one data set and metric whose method alone is best of the label."""
+    value = cells["value"] if BY_LABEL[metric].higher_is_better else -cells["value"]
+    of_label = value.groupby(cells["label"])
+    best = value >= of_label.transform("max") - 1e-12
+    alone = best.groupby(cells["label"]).transform("sum") == 1
+    return cells[best & alone & (of_label.transform("size") > 1)]

@@ -9,15 +9,16 @@ import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score, f1_score
 
-from mlcdr.comparison.by_label import tabulate_wins
+from mlcdr.comparison.by_label import tabulate_parts, tabulate_wins
 from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.report import report as page
-from mlcdr.results.labels import LabelScores, read_label_scores
+from mlcdr.results.labels import read_label_scores
 from mlcdr.tables import figures
 from mlcdr.tables.figures import Drawing
+from mlcdr.tables.sheet import DASH
 from tests import small
 from tests.small import FOUR
 
@@ -84,18 +85,32 @@ def test_files_that_the_config_no_longer_asks_for_are_removed(tmp_path: Path) ->
     assert not {"labels.csv", "chosen.csv"} & {each.name for each in report.folder.iterdir()}
 
 
-def test_winners_and_thirds_as_counted_by_hand() -> None:
-    frequencies = {"d": {"a": 0.5, "b": 0.4, "c": 0.2, "e": 0.1}}
+def test_winners_and_thirds_as_counted_by_hand(tmp_path: Path) -> None:
+    frequencies = {"b": 0.4, "a": 0.5, "c": 0.2, "e": 0.1}
     values = {"A": {"a": 0.9, "b": 0.5, "c": 0.3}, "B": {"a": 0.8, "b": 0.5, "c": 0.7, "e": 0.1}}
-    found = LabelScores({("d", "f1"): values, ("d", "log_loss"): values}, frequencies)
-    assert found.parts["d"] == {"head": ("a", "b"), "middle": ("c",), "tail": ("e",)}
-    assert found.winners("d", "f1") == {"a": "A", "c": "B"}  # b is a tie, e has one method only
-    assert found.winners("d", "log_loss") == {"a": "B", "c": "A"}
-    assert found.mean("d", "f1", "A", "head") == pytest.approx(0.7)
-    assert np.isnan(found.mean("d", "f1", "A", "tail"))
-    sheet = tabulate_wins(found, "d", "f1")
-    assert [cell.plain for cell in sheet.rows[1]] == ["B", "1", "0", "1", "0", "c"]
-    assert "2 of 4 labels have a single winner." in sheet.notes[0]
+    lines = ["dataset,method,split,label,metric,value,frequency"]
+    for metric in ("f1", "log_loss"):
+        for method, found in values.items():
+            for label, value in found.items():
+                # in two splits, of which the mean is taken
+                lines += [f"d,{method},0,{label},{metric},{value + 0.1},{frequencies[label]}"]
+                lines += [f"d,{method},1,{label},{metric},{value - 0.1},{frequencies[label]}"]
+    (tmp_path / "labels.csv").write_text("\n".join(lines) + "\n")
+    read = read_label_scores(tmp_path)
+    assert read is not None
+    of_b = read[(read["method"] == "B") & (read["metric"] == "f1")]
+    assert of_b["label"].to_list() == ["a", "b", "c", "e"], "the most frequent first"
+    assert of_b["part"].to_list() == ["head", "head", "middle", "tail"]
+    assert of_b["value"].to_list() == pytest.approx([0.8, 0.5, 0.7, 0.1])
+    wins = tabulate_wins(read, "d", "f1")  # b is a tie, e has one method only
+    assert [[cell.plain for cell in row] for row in wins.rows] == [
+        ["A", "1", "1", "0", "0", "a"],
+        ["B", "1", "0", "1", "0", "c"],
+    ]
+    assert "2 of 4 labels have a single winner." in wins.notes[0]
+    assert [row[-1].plain for row in tabulate_wins(read, "d", "log_loss").rows] == ["c", "a"], "less is better"
+    parts = tabulate_parts(read, "d")
+    assert [cell.plain for cell in parts.rows[0][:4]] == ["A", "0.7000", "0.3000", DASH]
 
 
 def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]
