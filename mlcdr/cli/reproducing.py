@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,18 +36,21 @@ def reproduce(
     if target is None:
         _list_recipes()
         return
-    if facts := recipes.facts_table(target):
+    facts = recipes.facts_table(target)
+    if facts:
         data_sets.datasets_table(None, layout=facts, published=facts, out=None)
         return
+    changes = set_ or []
     steps = recipes.steps(target, small, large)
-    recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
-    experiments = [load_to_run(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
+    recipes.require_data([recipes.experiment_of(step, changes) for step in steps], target)
+    experiments = [load_to_run(step.recipe.path, [*step.overrides, *changes]) for step in steps]
     refuse_same_name([step.recipe.path for step in steps], experiments)
-    if len(steps) > 1:
-        print_notice(f"{target}: {len(steps)} experiments, one after another")
-        for step, experiment in zip(steps, experiments, strict=True):
+    planned = list(zip(steps, experiments, strict=True))
+    if len(planned) > 1:
+        print_notice(f"{target}: {len(planned)} experiments, one after another")
+        for step, experiment in planned:
             print_notice(f"  {_format_step(step)}: {format_size(experiment)}")
-    raise typer.Exit(_run_steps(target, list(zip(steps, experiments, strict=True)), jobs, out))
+    raise typer.Exit(_run_steps(target, planned, jobs, out))
 
 
 def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, out: Path) -> int:
@@ -56,13 +58,18 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
     from mlcdr.api.running import compute
     from mlcdr.reproduce import recipes
 
-    last = {key: step for step, experiment in planned for key in _compared_with(target, step, experiment)}
+    last: dict[tuple[str, str], Step] = {}
+    for step, experiment in planned:
+        last |= dict.fromkeys(_compared_with(target, step, experiment), step)
     folders: dict[tuple[str, str], list[Path]] = {key: [] for key in last}
     worst = 0
     for step, experiment in planned:
-        alone = jobs == 0 and recipes.measures_times(target, step, experiment)
-        print_notice(f"{_format_step(step)}{': it reports times, so one trial runs at a time' if alone else ''}")
-        report = compute(experiment, out, 1 if alone else jobs)
+        workers = jobs
+        print_notice(_format_step(step))
+        if jobs == 0 and recipes.measures_times(target, step, experiment):
+            workers = 1
+            print_notice("it reports times, so one trial runs at a time")
+        report = compute(experiment, out, workers)
         worst = max(worst, conclude(report, False))
         if report.interrupted:
             break
@@ -105,22 +112,57 @@ def _compare_with_printed(table: str, folders: list[Path]) -> int:
 
 def _list_recipes() -> None:
     """List each table and figure that can be reproduced, its printed cells, data sets and options."""
-    from mlcdr.data.sources import how_to_get
-    from mlcdr.reproduce import printed, recipes
+    from mlcdr.reproduce import recipes
 
     known = recipes.recipes()
-    rows = [_describe_recipe(recipe, known) for recipe in known.values()]
-    for table, by_these in recipes.filled_by_others().items():
-        by = ", ".join(recipe.path.stem for recipe in by_these)
-        large = [name for recipe in by_these for name in _options(recipe, known) if name == "--large"]
-        options = " ".join(dict.fromkeys(["--small", *large]))
-        rows.append((table, str(len(printed.read_cells(table))), f"by {by}", options))
-    facts = filter(recipes.facts_table, printed.list_facts_tables())
-    rows += [(name, "facts", "counted on the data", "") for name in facts]
     shown: list[tuple[str, ...]] = [("name", "printed cells", "data sets", "options")]
-    for _, of_paper in itertools.groupby(sorted(rows), key=lambda row: row[0].partition("/")[0]):
-        shown += [("",) * 4, *of_paper]
+    paper = None
+    for row in sorted(_describe_targets(known)):
+        if row[0].partition("/")[0] != paper:
+            shown.append(("", "", "", ""))
+        paper = row[0].partition("/")[0]
+        shown.append(row)
     print_columns(shown)
+    _print_missing(known)
+
+
+def _describe_targets(known: Mapping[str, Recipe]) -> Iterator[tuple[str, ...]]:
+    """A row for each config; for each table that other configs fill; and for each table of facts about data sets."""
+    from mlcdr.reproduce import printed, recipes
+
+    for name, recipe in known.items():
+        n_cells = len(printed.read_cells(recipe.table)) if recipe.table else 0
+        n_datasets = len(recipe.outline.datasets)
+        at_hand = n_datasets - len(recipes.missing([recipe.outline]))
+        options = "" if recipe.lacks() else " ".join(_list_options(recipe, known))
+        yield name, str(n_cells or "none"), f"{at_hand} of {n_datasets} available", options
+    for name, by_these in recipes.filled_by_others().items():
+        by = ", ".join(recipe.path.stem for recipe in by_these)
+        has_large = any("--large" in _list_options(recipe, known) for recipe in by_these)
+        yield name, str(len(printed.read_cells(name))), f"by {by}", "--small --large" if has_large else "--small"
+    for name in printed.list_facts_tables():
+        if recipes.facts_table(name):
+            yield name, "facts", "counted on the data", ""
+
+
+def _list_options(recipe: Recipe, known: Mapping[str, Recipe]) -> list[str]:
+    """The options with which a config can be run."""
+    from mlcdr.reproduce.recipes import SMALL
+    from mlcdr.results.joining import LARGE
+
+    options = []
+    if recipe.variant != SMALL:
+        options.append("--small")
+    if f"{recipe.name}_{LARGE}" in known:
+        options.append("--large")
+    return options
+
+
+def _print_missing(known: Mapping[str, Recipe]) -> None:
+    """Print which configs cannot be run here, and which data sets are not available."""
+    from mlcdr.data.sources import how_to_get
+    from mlcdr.reproduce import recipes
+
     lacking: dict[str, list[str]] = {}
     for name, recipe in known.items():
         for why in recipe.lacks():
@@ -130,23 +172,3 @@ def _list_recipes() -> None:
     needed = recipes.missing(recipe.outline for recipe in known.values())
     if needed:
         print_notice(f"not available: {', '.join(needed)}; {how_to_get(needed)}")
-
-
-def _describe_recipe(recipe: Recipe, known: Mapping[str, Recipe]) -> tuple[str, str, str, str]:
-    """The row of a config in the list."""
-    from mlcdr.reproduce import printed, recipes
-
-    n_cells = len(printed.read_cells(recipe.table)) if recipe.table else 0
-    n_datasets = len(recipe.outline.datasets)
-    at_hand = n_datasets - len(recipes.missing([recipe.outline]))
-    options = [] if recipe.lacks() else _options(recipe, known)
-    return recipe.name, str(n_cells or "none"), f"{at_hand} of {n_datasets} available", " ".join(options)
-
-
-def _options(recipe: Recipe, known: Mapping[str, Recipe]) -> list[str]:
-    """The options with which a config can be run."""
-    from mlcdr.reproduce.recipes import SMALL
-    from mlcdr.results.joining import LARGE
-
-    small = [] if recipe.variant == SMALL else ["--small"]
-    return [*small, "--large"] if f"{recipe.name}_{LARGE}" in known else small
