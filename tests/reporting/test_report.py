@@ -1,6 +1,6 @@
 """report.html: what stands in it, that nothing of the user's is markup, and that any results folder gets one.
 
-A browser looks at it where there is one (Chromium, driven over its own command line).
+`test_browser` looks at it in a browser.
 """
 
 import base64
@@ -8,9 +8,6 @@ import hashlib
 import html
 import json
 import re
-import shutil
-import subprocess
-import tempfile
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -403,57 +400,3 @@ def test_what_failed_before_a_change_of_the_experiment_is_not_counted(run):
     page = page_of(folder)
     assert "8 of 8 trials have results." in page.text
     assert "No trial failed." in page.text
-
-
-# -------------------------------------------------------------------- in a browser
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-# What a reader does, told in the page itself: its own script runs first, then this one, which is put in for the test.
-LOOKS = """
-const told = {};
-const table = document.querySelector("#tables table");
-const heads = [...table.tHead.rows[0].cells];
-const column = (j) => [...table.tBodies[0].rows].map((row) => row.cells[j].textContent.trim());
-told.buttons = heads.map((head) => head.querySelector("button") !== null);
-told.reachable = heads.map((head) => head.firstElementChild.tabIndex);
-told.before = column(1);
-told.steps = [];
-for (let i = 0; i < 3; i++) {
-  const button = heads[2].querySelector("button");
-  button.focus();
-  button.click();
-  told.steps.push([heads[2].getAttribute("aria-sort"), column(2), document.activeElement === button]);
-}
-heads[1].querySelector("button").click();
-told.others = heads.map((head) => head.getAttribute("aria-sort"));
-told.byName = column(1);
-told.dialogs = window.dialogs || 0;
-document.title = JSON.stringify(told);
-"""
-
-
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
-def test_columns_are_sorted_in_a_browser(tmp_path):
-    folder = folder_of(tmp_path, ("yeast",), ("M2", "M10", "M1"), tables=[{"layout": "generic", "digits": 3}])
-    content = report.make_page(folder)
-    digest = base64.b64encode(hashlib.sha256(LOOKS.encode()).digest()).decode()
-    content = content.replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
-    content = content.replace("</body>", f"<script>{LOOKS}</script></body>")
-    page = tmp_path / "looked.html"
-    page.write_text(content, encoding="utf-8")
-    with tempfile.TemporaryDirectory() as profile:
-        done = subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-             "--enable-logging=stderr", "--dump-dom", page.as_uri()],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    told = json.loads(html.unescape(re.search("<title>(.*?)</title>", done.stdout, re.DOTALL).group(1)))
-    assert all(told["buttons"])
-    assert set(told["reachable"]) == {0}
-    assert told["before"] == ["M2", "M10", "M1"]
-    numbers = ["0.150 ± 0.050", "0.160 ± 0.050", "0.170 ± 0.050"]
-    assert told["steps"] == [["ascending", numbers, True], ["descending", numbers[::-1], True], [None, numbers, True]]
-    assert told["others"] == [None, "ascending", None, None]
-    assert told["byName"] == ["M1", "M2", "M10"], "numbers within names count as such"
