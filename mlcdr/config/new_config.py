@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,78 +69,83 @@ def write_draft(
     UserError
         When a name is unknown, the labels of a table are not given, or the parts of a method do not go together.
     """
-    written = []
-    unreadable = []
-    has_gaps = False
-    for dataset in datasets:
-        options: dict[str, Any] = {}
-        if SUFFIXES.get(suffix(dataset)) in _TABLES:
-            gaps, problem = _examine(dataset, labels)
-            options = {"labels": labels, "missing": "keep"} if gaps else {"labels": labels}
-            unreadable += [problem] if problem else []
-            has_gaps = has_gaps or gaps
-        elif dataset == "synthetic":
-            options = _SYNTHETIC
-        written.append({dataset: options} if options else dataset)
+    entries = [_read_data_set(name, labels) for name in datasets]
+    has_gaps = any(entry.has_gaps for entry in entries)
+    problems = [entry.unreadable for entry in entries if entry.unreadable]
     rows = {_name_row(method): _read_method(method) for method in methods}
     if has_gaps:
         for parts in rows.values():
-            parts["feature_space"] = [_IMPUTER, *([parts["feature_space"]] if "feature_space" in parts else [])]
+            steps = [_IMPUTER]
+            if "feature_space" in parts:
+                steps.append(parts["feature_space"])
+            parts["feature_space"] = steps
     template = Path(__file__).with_suffix(".yaml.j2").read_text(encoding="utf-8")
     text = Template(template, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True).render(
         folder=name,
         name=dump_line(name),
-        datasets=dump_line(written),
+        datasets=dump_line([entry.written for entry in entries]),
         has_gaps=has_gaps,
-        hints=[hint for hint in map(_describe_fetching, datasets) if hint],
+        hints=[entry.hint for entry in entries if entry.hint],
         metrics=dump_line(list(metrics)),
         metric=dump_line(metrics[0]),
         sizes=_list_sizes(rows),
         methods=[(dump_line(row), dump_line(_in_order(parts))) for row, parts in rows.items()],
     )
     experiment_from(read_yaml_text(text, "the new config").data, source="the new config", look_up=False)
-    return Draft(text, next(iter(unreadable), ""))
+    return Draft(text, problems[0] if problems else "")
 
 
 def read_labels(texts: Sequence[str] | None) -> Any:
     """The option `labels` of a data set: a number, a name, or several names (several texts, or one with commas)."""
-    values = [read_yaml_text(text, "--labels", numbered=False).data for text in texts or ()]
-    if len(values) == 1 and isinstance(values[0], list):
-        return values[0]
-    names = [name.strip() for value in values for name in str(value).split(",")]
-    return names if len(names) > 1 else next(iter(values), None)
+    if not texts:
+        return None
+    value = read_yaml_text(",".join(texts), "--labels", numbered=False).data
+    if isinstance(value, str) and "," in value:
+        return [name.strip() for name in value.split(",")]
+    return value
 
 
-def _examine(table: str, labels: Any) -> tuple[bool, str]:
-    """Whether values are missing in a table, and why it cannot be read with these labels."""
+@dataclass
+class _DataSet:
+    """A data set of a config: how it is written there, and what is known about it."""
+
+    written: Any
+    has_gaps: bool = False
+    unreadable: str = ""
+    hint: str = ""  # how to get it, if it is not available yet
+
+
+def _read_data_set(name: str, labels: Any) -> _DataSet:
+    if name == "synthetic":
+        return _DataSet({name: _SYNTHETIC})
+    if SUFFIXES.get(suffix(name)) in _TABLES:
+        return _read_table(name, labels)
+    if is_path(name) or find_folder(name) is not None:
+        return _DataSet(name)
+    known = find(name)
+    if known is None:
+        locate(name)  # raises, and names the folders
+        return _DataSet(name)
+    command = "fetch" if known.fetchable else "info"
+    return _DataSet(name, hint=f"{known.name} is not at hand: mlcdr datasets {command} {known.name}")
+
+
+def _read_table(name: str, labels: Any) -> _DataSet:
+    """A file that does not say which columns are labels; it may be missing."""
     if labels is None:
         how = "a name, a pattern (tag_*), or how many (-6: the last six)"
-        raise UserError(f"{table}: which columns are labels? --labels: {how}")
-    if not Path(table).is_file():
-        return False, ""
+        raise UserError(f"{name}: which columns are labels? --labels: {how}")
+    plain = _DataSet({name: {"labels": labels}})
+    if not Path(name).is_file():
+        return plain
     try:
-        found = load_dataset(table, labels=labels, missing="keep")
+        found = load_dataset(name, labels=labels, missing="keep")
     except DataError as error:
-        return False, str(error)
-    return found.kind_of_features == "gaps", ""
-
-
-def _describe_fetching(dataset: str) -> str:
-    """How to get a data set that is not available yet; empty if it is.
-
-    Raises
-    ------
-    DataError
-        When there is no data set of that name.
-    """
-    if dataset == "synthetic" or is_path(dataset) or find_folder(dataset) is not None:
-        return ""
-    known = find(dataset)
-    if known is None:
-        locate(dataset)  # raises, and names the folders
-        return ""
-    command = "fetch" if known.fetchable else "info"
-    return f"{known.name} is not at hand: mlcdr datasets {command} {known.name}"
+        plain.unreadable = str(error)
+        return plain
+    if found.kind_of_features == "gaps":
+        return _DataSet({name: {"labels": labels, "missing": "keep"}}, has_gaps=True)
+    return plain
 
 
 # -------------------------------------------------------------------- methods
@@ -209,5 +215,6 @@ def _list_sizes(rows: dict[str, dict[str, Any]]) -> list[str]:
         for family in ("dual_space", "label_space"):
             if family in method:
                 space = registry.declared(family, method[family])
-                paths += [f"{family}.{space.size_parameter}"] if space.size_parameter in space.parameters else []
+                if space.size_parameter in space.parameters:
+                    paths.append(f"{family}.{space.size_parameter}")
     return list(dict.fromkeys(paths))
