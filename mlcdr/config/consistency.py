@@ -16,7 +16,7 @@ from mlcdr.data.sources import entry_names
 from mlcdr.errors import suggest_name
 from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.entries import LayoutSpec
-from mlcdr.experiment.method import MethodSpec, judge_component
+from mlcdr.experiment.method import MethodSpec, below, judge_component
 from mlcdr.experiment.model import LABELLED, Experiment, method_text
 from mlcdr.experiment.problems import KeyPath, Problem, dotted, problems_of
 from mlcdr.experiment.splits import number_of_splits, read_labelled
@@ -145,102 +145,13 @@ def check_tuning(draft: Draft, names: Sequence[str], problems: Problems) -> None
             problems.add((*here, "scope"), text)
 
 
-def check_sweep(draft: Draft, problems: Problems) -> None:
-    """Every swept path must be a parameter of some method that does not set it itself, and every value possible."""
-    specs = draft.methods()
-    all_read = bool(specs) and len(specs) == len(draft.values["methods"])
-    for path, written in draft.sweep.items():
-        here: KeyPath = ("sweep", path)
-        values = written if isinstance(written, list) else []
-        if path == LABELLED:
-            _check_labelled(values, here, draft, problems)
-            continue
-        if path.partition(".")[0] == "splits":
-            problems.add(here, f"of the splits only `{LABELLED}` can be swept")
-            continue
-        having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
-        if all_read and not having:
-            text = _describe_unknown(path, "no method has this parameter", "there are", [*specs.values()])
-            problems.add(here, text)
-        _check_values(Varied(here, path, values, having), problems)
-
-
-def check_grids(draft: Draft, problems: Problems) -> None:
-    """As `check_sweep`, for each method's own grid."""
-    for name, spec in draft.methods().items():
-        for path in spec.tune.grid if spec.tune is not None else ():
-            here: KeyPath = ("methods", name, "tune", "grid", path)
-            if path in draft.sweep:
-                problems.add(here, "is swept, too; leave it out in one of the two places")
-            elif spec.with_value(path, None) is None:
-                text = _describe_unknown(path, f"the method {name} has no such parameter", "it has", [spec])
-                problems.add(here, text)
-        for varied in _varied_by_grids(name, spec):
-            _check_values(varied, problems)
-
-
-@dataclass(frozen=True)
-class Varied:
-    """The values of a parameter in a sweep or a grid: where they stand, and the methods that have the parameter."""
-
-    here: KeyPath
-    path: str
-    values: Sequence[Any]
-    having: Mapping[str, MethodSpec]
-
-    def components(self, value: Any) -> Iterator[tuple[str, Component]]:
-        """Each method's component with one of the values put in."""
-        for name, spec in self.having.items():
-            changed = spec.with_value(self.path, value)
-            found = changed.component_at(self.path) if changed is not None else None
-            if found is not None:
-                yield name, found[0]
-
-
-def _varied_by_grids(name: str, spec: MethodSpec) -> Iterator[Varied]:
-    """The parameters in the grid of a method, and in its grids of single data sets."""
-    if spec.tune is None:
-        return
-    grids = {("grid",): spec.tune.grid} | {("grids", name): grid for name, grid in spec.tune.grids.items()}
-    for where, grid in grids.items():
-        for path, values in grid.items():
-            if spec.with_value(path, None) is not None:
-                yield Varied(("methods", name, "tune", *where, path), path, listed(values), {name: spec})
-
-
-def _check_values(varied: Varied, problems: Problems) -> None:
-    """Each value must be listed once and be possible for the methods; none of these may set the parameter itself."""
-    _check_repeated(varied.values, varied.here, problems)
-    for name, spec in varied.having.items():
-        at = spec.component_at(varied.path)
-        if at is not None and len(at[1]) == 1 and at[1][0] in at[0].params:
-            text = f"the method {name} sets {at[1][0]} itself; leave it out there, or do not vary it"
-            problems.add(varied.here, text)
-    for i, value in enumerate(varied.values):
-        failing = {}
-        for name, component in varied.components(value):
-            why = find_problem(component)
-            if why:
-                failing[name] = why
-        _report_impossible(failing, (*varied.here, i), problems)
-
-
-def find_problem(component: Component) -> str:
-    """The first thing that is wrong with a component, apart from parameters that are missing; empty if nothing is."""
-    reading = judge_component(component.family, component.plain(), None)
-    return next((text for _, text in reading.problems), "")
-
-
-def _report_impossible(failing: Mapping[str, str], here: KeyPath, problems: Problems) -> None:
-    """Report a value that is impossible for some methods, by name, each with its reason."""
-    if failing:
-        problems.add(here, f"impossible for {', '.join(failing)}: {next(iter(failing.values()))}")
-
-
-def _check_labelled(values: Sequence[Any], here: KeyPath, draft: Draft, problems: Problems) -> None:
-    """The values of a swept `splits.labelled`."""
+def check_labelled(draft: Draft, problems: Problems) -> None:
+    """The values of a swept `splits.labelled`, which `splits` may not set, too."""
+    written = draft.sweep.get(LABELLED)
+    values = written if isinstance(written, list) else []
+    here: KeyPath = ("sweep", LABELLED)
     splits = draft.values.get("splits")
-    if splits is not None and splits.labelled is not None:
+    if LABELLED in draft.sweep and splits is not None and splits.labelled is not None:
         problems.add(here, "splits.labelled is set, too; leave it out in one of the two places")
     _check_repeated(values, here, problems)
     for i, value in enumerate(values):
@@ -252,6 +163,116 @@ def _check_labelled(values: Sequence[Any], here: KeyPath, draft: Draft, problems
                 problems.report(problem.below(*here, i))
 
 
+@dataclass(frozen=True)
+class Varied:
+    """A parameter that a sweep or a grid varies.
+
+    Attributes
+    ----------
+    here : tuple
+        The keys at which its values stand.
+    path : str
+        Its path in a method.
+    values : sequence
+    among : mapping
+        The methods that are meant, by name: all in a sweep, one in a grid.
+    """
+
+    here: KeyPath
+    path: str
+    values: Sequence[Any]
+    among: Mapping[str, MethodSpec]
+
+    def parts(self, value: Any) -> dict[str, Component]:
+        """Method → the component that has the parameter, with this value put in."""
+        parts = {}
+        for name, spec in self.among.items():
+            changed = spec.with_value(self.path, value)
+            at = changed.component_at(self.path) if changed is not None else None
+            if at is not None:
+                parts[name] = at[0]
+        return parts
+
+    def methods_that_set_it(self) -> list[str]:
+        """The methods that have a value for it themselves."""
+        setting = []
+        for name, spec in self.among.items():
+            at = spec.component_at(self.path)
+            if at is not None and at[1] == (self.parameter,) and self.parameter in at[0].params:
+                setting.append(name)
+        return setting
+
+    @property
+    def parameter(self) -> str:
+        """The last key of its path."""
+        return self.path.rpartition(".")[2]
+
+
+def list_varied(draft: Draft) -> Iterator[Varied]:
+    """All that a config varies of its methods, as far as these could be read."""
+    specs = draft.methods()
+    for path, values in draft.sweep.items():
+        if path != LABELLED:
+            yield Varied(("sweep", path), path, values if isinstance(values, list) else [], specs)
+    for name, spec in specs.items():
+        if spec.tune is None:
+            continue
+        grids: dict[KeyPath, Mapping[str, Any]] = {("grid",): spec.tune.grid}
+        grids |= {("grids", dataset): grid for dataset, grid in spec.tune.grids.items()}
+        for where, grid in grids.items():
+            for path, values in grid.items():
+                yield Varied(("methods", name, "tune", *where, path), path, listed(values), {name: spec})
+
+
+def check_varied(draft: Draft, problems: Problems, instances: bool = False) -> None:
+    """What is varied must be a parameter of a method that does not set it itself, and every value possible.
+
+    Parameters
+    ----------
+    draft : Draft
+    problems : Problems
+    instances : bool
+        Whether components may be made, to check what only instances of their classes tell.
+    """
+    for each in list_varied(draft):
+        in_sweep = each.here[0] == "sweep"
+        if in_sweep and each.path.partition(".")[0] == "splits":
+            problems.add(each.here, f"of the splits only `{LABELLED}` can be swept")
+            continue
+        if not in_sweep and each.path in draft.sweep:
+            problems.add(each.here, "is swept, too; leave it out in one of the two places")
+            continue
+        # a method that could not be read may have the parameter
+        all_read = bool(each.among) and (not in_sweep or len(each.among) == len(draft.values["methods"]))
+        if all_read and not each.parts(None):
+            problems.add(each.here, _describe_unknown(each))
+        _check_values(each, problems, instances)
+
+
+def _check_values(varied: Varied, problems: Problems, instances: bool) -> None:
+    """Each value must be listed once and be possible for the methods; none of these may set the parameter itself."""
+    _check_repeated(varied.values, varied.here, problems)
+    for name in varied.methods_that_set_it():
+        text = f"the method {name} sets {varied.parameter} itself; leave it out there, or do not vary it"
+        problems.add(varied.here, text)
+    for i, value in enumerate(varied.values):
+        failing = {}
+        for name, part in varied.parts(value).items():
+            why = find_problem(part, instances)
+            if why:
+                failing[name] = why
+        if failing:
+            first = next(iter(failing.values()))
+            problems.add((*varied.here, i), f"impossible for {', '.join(failing)}: {first}")
+
+
+def find_problem(component: Component, instances: bool) -> str:
+    """The first thing that is wrong with a component, apart from parameters that are missing; empty if nothing is."""
+    read = read_component if instances else judge_component
+    reading = read(component.family, component.plain(), swept=None)
+    return next((text for _, text in reading.problems), "")
+
+
 def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) -> None:
     seen: set[str] = set()
     for i, text in enumerate(map(method_text, values)):
@@ -260,8 +281,9 @@ def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) ->
         seen.add(text)
 
 
-def _describe_unknown(path: str, what: str, having: str, specs: Sequence[MethodSpec]) -> str:
+def _describe_unknown(varied: Varied) -> str:
     """Why a path leads nowhere in some methods: its new name, or a similar path and all that there are."""
+    path, specs = varied.path, varied.among.values()
     family, *keys = path.split(".")
     renamed = ".".join([family, *(RENAMED.get(key, key) for key in keys)])
     if any(spec.with_value(renamed, None) is not None for spec in specs):
@@ -269,12 +291,15 @@ def _describe_unknown(path: str, what: str, having: str, specs: Sequence[MethodS
     every: dict[str, bool] = {}
     for spec in specs:
         every |= _list_parameters(spec)
-    names = difflib.get_close_matches(keys[-1] if keys else path, [each.rpartition(".")[2] for each in every], n=1)
+    # the nearest parameter by its own name, then by its whole path
+    names = difflib.get_close_matches(varied.parameter, [each.rpartition(".")[2] for each in every], n=1)
     close = [each for each in every if each.rpartition(".")[2] in names]
     nearest = difflib.get_close_matches(path, close, n=1, cutoff=0)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-    known = [each for each, is_inner in every.items() if not is_inner]
-    return f"{what}{hint} ({having}: {', '.join(known) or 'none'})"
+    known = ", ".join(each for each, is_inner in every.items() if not is_inner) or "none"
+    if varied.here[0] == "sweep":
+        return f"no method has this parameter{hint} (there are: {known})"
+    return f"the method {varied.here[1]} has no such parameter{hint} (it has: {known})"
 
 
 def _list_parameters(spec: MethodSpec) -> dict[str, bool]:
@@ -292,6 +317,39 @@ def _list_parameters(spec: MethodSpec) -> dict[str, bool]:
 # -------------------------------------------------------------------- when nothing else is wrong
 
 
+def check_instances(draft: Draft, problems: Problems) -> None:
+    """Report what only instances of classes tell: parameters that do not fit each other, or a learner that does not.
+
+    Instances are made last, because importing their classes takes a second.
+    """
+    for name, spec in draft.methods().items():
+        varied = [*draft.sweep, *(spec.tune.grid if spec.tune is not None else ())]
+        for at, component in spec.by_path().items():
+            swept = below(dotted(at), varied)
+            for keys, text in read_component(component.family, component.plain(), swept=swept).problems:
+                problems.add(("methods", name, *at, *keys), text)
+        misfit = _find_misfit(spec, varied)
+        if misfit:
+            problems.add(("methods", name, "label_space"), misfit)
+    check_varied(draft, problems, instances=True)
+
+
+def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
+    """Why a label space that takes its kernel from the learner does not go together with it; empty if it does."""
+    space, learner = spec.label_space, spec.learner
+    if space is None or not space.declaration().judges_learner:
+        return ""
+    parts = {"label_space.regression", *(f"learner.{key}" for key in learner.declaration().components)}
+    if not parts.isdisjoint(varied):
+        return ""
+    try:
+        built = learner.build(check=False)
+    except TypeError:  # a parameter that it needs is swept
+        return ""
+    cls: Any = resolve(space.family, space.name)
+    return cls.misfit(built, space.params.get("regression")) or ""
+
+
 def check_size(experiment: Experiment, problems: Problems) -> None:
     """More trials than can be planned are refused before any of them is made."""
     splits = number_of_splits(experiment.splits)
@@ -300,58 +358,3 @@ def check_size(experiment: Experiment, problems: Problems) -> None:
     if trials > MAX_TRIALS:
         path: KeyPath = ("splits",) if splits > points else ("sweep",)
         problems.add(path, f"the plan would have {trials:,} trials; at most {MAX_TRIALS:,} are allowed")
-
-
-def check_instances(experiment: Experiment, problems: Problems) -> None:
-    """Report what only instances of classes can tell: parameters that must fit each other, a learner that must fit.
-
-    Instances are made last, because importing their classes takes a second.
-    """
-    for name, spec in experiment.methods.items():
-        varied = [*experiment.sweep, *(spec.tune.grid if spec.tune is not None else ())]
-        for at, component in spec.by_path().items():
-            prefix = f"{dotted(at)}."
-            swept = [path.removeprefix(prefix) for path in varied if path.startswith(prefix)]
-            for keys, text in _problems_of_instance(component, swept):
-                problems.add(("methods", name, *at, *keys), text)
-        _check_pair(spec, varied, ("methods", name, "label_space"), problems)
-        for each in _varied_by_grids(name, spec):
-            _check_instances_of_values(each, problems)
-    for path, values in experiment.sweep.items():
-        having = {name: spec for name, spec in experiment.methods.items() if spec.component_at(path) is not None}
-        _check_instances_of_values(Varied(("sweep", path), path, values, having), problems)
-
-
-def _check_instances_of_values(varied: Varied, problems: Problems) -> None:
-    for i, value in enumerate(varied.values):
-        failing: dict[str, str] = {}
-        for name, component in varied.components(value):
-            for _, text in _problems_of_instance(component, None):
-                failing.setdefault(name, text)
-        _report_impossible(failing, (*varied.here, i), problems)
-
-
-def _problems_of_instance(component: Component, swept: Sequence[str] | None) -> Sequence[tuple[KeyPath, str]]:
-    """What is wrong with a component by its instance; nothing where the index tells all."""
-    written = component.plain()
-    if read_component(component.family, written, importing=False, swept=swept).complete:
-        return ()
-    return read_component(component.family, written, importing=True, swept=swept).problems
-
-
-def _check_pair(spec: MethodSpec, varied: Sequence[str], here: KeyPath, problems: Problems) -> None:
-    """A label space that takes its kernel from the learner must go together with it, which its class judges."""
-    space, learner = spec.label_space, spec.learner
-    if space is None or not space.declaration().judges_learner:
-        return
-    parts = {"label_space.regression", *(f"learner.{key}" for key in learner.declaration().components)}
-    if not parts.isdisjoint(varied):
-        return
-    try:
-        built = learner.build(check=False)
-    except TypeError:  # a parameter that it needs is swept
-        return
-    cls: Any = resolve(space.family, space.name)
-    message = cls.misfit(built, space.params.get("regression"))
-    if message:
-        problems.add(here, message)

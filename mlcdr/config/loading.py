@@ -147,15 +147,15 @@ def _read(
     consistency.check_metrics(draft, written, problems)
     names = [spec.short_name(_part(draft)) for spec in draft.entries("datasets").values()]
     consistency.check_tuning(draft, names, problems)
-    consistency.check_sweep(draft, problems)
-    consistency.check_grids(draft, problems)
+    consistency.check_labelled(draft, problems)
+    consistency.check_varied(draft, problems)
     if also is not None:
         consistency.check_layouts(draft, written, also, problems)
     problems.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)
     if instances:
-        consistency.check_instances(experiment, problems)
+        consistency.check_instances(draft, problems)
     consistency.check_size(experiment, problems)
     problems.raise_any()
     return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})

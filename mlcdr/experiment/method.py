@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import InstanceOf, ValidationError, ValidationInfo, model_validator
@@ -119,19 +119,22 @@ class MethodSpec(Strict):
         return places
 
 
-def judge_component(family: str, written: Any, varied: Collection[str] | None) -> Reading:
+def below(prefix: str, paths: Iterable[str]) -> list[str]:
+    """The rest of each path that begins with this one: `estimator.C` of `learner.estimator.C`, below `learner`."""
+    return [path.removeprefix(f"{prefix}.") for path in paths if path.startswith(f"{prefix}.")]
+
+
+def judge_component(family: str, written: Any, swept: Collection[str] | None) -> Reading:
     """Judge a component by the index; a class that is not in it is imported and asked.
 
     Parameters
     ----------
-    family, written
+    family, written, swept
         As for `read_component`.
-    varied : collection of str, or None
-        Paths of its parameters that get their values elsewhere; None: any that is missing.
     """
-    reading = read_component(family, written, importing=False, swept=varied)
+    reading = read_component(family, written, importing=False, swept=swept)
     is_in_index = reading.component is not None or reading.problems
-    return reading if is_in_index else read_component(family, written, importing=True, swept=varied)
+    return reading if is_in_index else read_component(family, written, importing=True, swept=swept)
 
 
 def _read_parts(written: Mapping[str, Any], draft: Draft) -> tuple[dict[str, Any], list[Problem]]:
@@ -178,9 +181,7 @@ def _read_part(
             return Component(family, *read_recorded_entry(written, family)), []
         except ValidationError as error:
             return UNREADABLE, problems_of(error)
-    prefix = f"{dotted(at)}."
-    swept = [path.removeprefix(prefix) for path in varied if path.startswith(prefix)]
-    reading = judge_component(family, written, swept)
+    reading = judge_component(family, written, below(dotted(at), varied))
     return reading.component or UNREADABLE, [Problem(path, text) for path, text in reading.problems]
 
 
