@@ -112,13 +112,6 @@ def test_mlknn_predicts_what_is_as_likely_as_not():
     assert tie.decision_function(np.array([[5.0]])) > 0
 
 
-def test_mlknn_does_not_look_at_the_order_of_rows():
-    X, Y = problem("plain")
-    order = np.random.default_rng(1).permutation(90)
-    first, second = MLkNN().fit(X[:90], Y[:90]), MLkNN().fit(X[:90][order], Y[:90][order])
-    np.testing.assert_array_equal(first.decision_function(X[90:]), second.decision_function(X[90:]))
-
-
 @pytest.mark.parametrize("name", ["scales, dependent", "dependent", "sparse counts"])
 def test_mlknn_of_normalised_features(name):
     X, Y = problem(name)
