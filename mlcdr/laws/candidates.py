@@ -66,7 +66,10 @@ def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
     """
     params = read_settings(settings)
     found = _find(written)
-    known = [name for each in found if isinstance(each, PartSubject) for name in registry.parameters(each.target)]
+    known: list[str] = []
+    for each in found:
+        if isinstance(each, PartSubject):
+            known += registry.parameters(each.target)
     for name in params:
         if name not in known:
             raise UserError(f"--set {name}: no class has this parameter{suggest_name(name, known)}")
@@ -75,7 +78,8 @@ def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
 
 def _instantiable(part: PartSubject, params: Mapping[str, Any]) -> PartSubject:
     """A part with those of the parameters that it has; errors as `load`."""
-    own = {name: value for name, value in params.items() if name in registry.parameters(part.target)}
+    known = registry.parameters(part.target)
+    own = {name: value for name, value in params.items() if name in known}
     part = replace(part, params=own)
     try:
         part.make()
@@ -101,8 +105,8 @@ def _find(written: str) -> list[Subject]:
     path = Path(written)
     if path.suffix == ".py" or path.exists() or path.name != written:
         module = _import_file(path)
-        public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
-        own = [value for value in public.values() if getattr(value, "__module__", None) == module.__name__]
+        public = [value for name, value in vars(module).items() if not name.startswith("_")]
+        own = [value for value in public if getattr(value, "__module__", None) == module.__name__]
         return _select(written, own)
     families = [family for family in registry.BUILT_IN if written in registry.names(family)]
     if families:

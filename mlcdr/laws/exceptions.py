@@ -54,7 +54,8 @@ def find_file(target: Any) -> str:
 def find_place(error: BaseException, file: str) -> str:
     """`:12, in transform`: the last line of a file that an exception went through; empty if there is none."""
     path = Path(file).absolute()
-    frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).absolute() == path]
+    passed = traceback.extract_tb(error.__traceback__)
+    frames = [each for each in passed if Path(each.filename).absolute() == path]
     if not frames:
         return ""
     last = frames[-1]

@@ -89,9 +89,10 @@ def check_labels(subject: PartSubject, X: Array, Y: Array, case: str, first: Ite
 def refit(subject: PartSubject) -> None:
     """A second fit does not depend on the first."""
     X, Y = make_problem()
+    other = make_problem(60, 6, 3, seed=2)
     used = subject.compose_small()
-    for data in (make_problem(60, 6, 3, seed=2), (X, Y)):
-        used.fit_moments(Moments.from_arrays(*data), own_parts=True)
+    used.fit_moments(Moments.from_arrays(*other), own_parts=True)
+    used.fit_moments(Moments.from_arrays(X, Y), own_parts=True)
     check_equal(score(used, X), subject.score(X, Y, X), "fitted to other data before")
 
 
@@ -132,9 +133,10 @@ def sizes(subject: PartSubject) -> None:
     if not has_size(subject):
         raise DoesNotApply("has no number of label dimensions")
     X, Y = make_problem()
+    size_parameter = size_parameter_of(subject.target)
     for size in (1, 3, Y.shape[1]):
-        space = subject.make(**{size_parameter_of(subject.target): size}).fit(X, Y)
-        found = space.encode(Y).shape
+        space = subject.make(**{size_parameter: size})
+        found = space.fit(X, Y).encode(Y).shape
         if found != (len(Y), size):
             raise Violation(f"{size} dimensions requested: codes of shape {found}")
 
@@ -161,18 +163,22 @@ def independent(subject: PartSubject) -> None:
     if subject.family != "learner" or not declared(subject.target, "independent_outputs", Learner):
         raise DoesNotApply("does not declare independent outputs")
     X, Y = make_problem()
-    among_five = subject.make().fit(X, Y.astype(float)).predict(X)
-    alone = subject.make().fit(X, Y[:, :2].astype(float)).predict(X)
+    codes = Y.astype(float)
+    among_five = subject.make().fit(X, codes).predict(X)
+    alone = subject.make().fit(X, codes[:, :2]).predict(X)
     check_equal(alone, among_five[:, :2], "two outputs fitted alone and among five")
 
 
 def awkward_labels(subject: PartSubject) -> None:
     """Labels that never or always occur, are equal or single, or none at all, cause no failure."""
     X, Y = make_problem()
-    never, always, empty, same = Y.copy(), Y.copy(), Y.copy(), Y.copy()
+    never = Y.copy()
     never[:, 1] = 0
+    always = Y.copy()
     always[:, 1] = 1
+    empty = Y.copy()
     empty[::2] = 0
+    same = Y.copy()
     same[:, 2] = same[:, 0]
     check_labels(subject, X, never, "a label that never occurs")
     check_labels(subject, X, always, "a label that always occurs")
@@ -185,12 +191,14 @@ def awkward_labels(subject: PartSubject) -> None:
 def awkward_features(subject: PartSubject) -> None:
     """Features that are constant, equal, single, many, of very different scales, or none cause no failure."""
     X, Y = make_problem()
-    constant, doubled = X.copy(), X.copy()
+    constant = X.copy()
     constant[:, 2] = 7
+    doubled = X.copy()
     doubled[:, 5] = doubled[:, 1]
+    many = np.random.default_rng(5).standard_normal((80, 120))
     check_labels(subject, constant, Y, "a constant feature")
     check_labels(subject, doubled, Y, "two equal features")
-    check_labels(subject, np.random.default_rng(5).standard_normal((80, 120)), Y, "more features than rows")
+    check_labels(subject, many, Y, "more features than rows")
     check_labels(subject, X[:, :1], Y, "a single feature")
     check_labels(subject, X * 10.0 ** np.arange(-4, 4), Y, "features of very different scales")
     check_labels(subject, np.zeros_like(X), Y, "only features of zeros")
@@ -207,9 +215,9 @@ def scikit_learn(subject: PartSubject) -> None:
     if subject.family == "local_features":
         raise DoesNotApply("a selector for single labels is only used within a classifier")
     found = run_checks(subject)
-    failed = [_explain(each["check_name"], each["exception"]) for each in found if each["status"] == "failed"]
+    failed = [each for each in found if each["status"] == "failed"]
     if failed:
-        raise Violations(failed)
+        raise Violations([_explain(each["check_name"], each["exception"]) for each in failed])
 
 
 def run_checks(subject: PartSubject) -> list[dict[str, Any]]:
@@ -284,7 +292,8 @@ def number(subject: MetricSubject) -> None:
     ordinary = measure(subject, "scores given", truth, predicted, scores)
     if np.isnan(ordinary):
         raise Violation("returns nan", "scores given")
-    none, every = np.zeros_like(truth), np.ones_like(truth)
+    none = np.zeros_like(truth)
+    every = np.ones_like(truth)
     measure(subject, "no scores (None)", truth, predicted, None)
     measure(subject, "no true label", none, predicted, scores)
     measure(subject, "no label predicted", truth, none, 0 * scores)

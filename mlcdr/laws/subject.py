@@ -63,8 +63,9 @@ class PartSubject(Subject):
     def make(self, **changes: Any) -> Any:
         """A new instance; what is random in it has a seed."""
         part = self.target(**{**self.params, **changes})
-        params = part.get_params() if contracts.has_parameters(part) else {}
-        for name, value in params.items():
+        if not contracts.has_parameters(part):
+            return part
+        for name, value in part.get_params().items():
             if name.rpartition("__")[2] == "random_state" and value is None:
                 part.set_params(**{name: 0})
         return part
@@ -87,10 +88,12 @@ class PartSubject(Subject):
 
     def compose_small(self) -> ComposedClassifier:
         """The same with 3 dimensions, or features, if it has a number of them that is not set."""
-        given = self.make()
-        names = (size_parameter_of(self.target), "n_features")
-        free = [name for name in names if name in registry.parameters(self.target) and getattr(given, name, 0) is None]
-        return self.compose(**dict.fromkeys(free, 3))
+        part = self.make()
+        reduced = {}
+        for name in (size_parameter_of(self.target), "n_features"):
+            if name in registry.parameters(self.target) and getattr(part, name, 0) is None:
+                reduced[name] = 3
+        return self.compose(**reduced)
 
     def score(self, X: Any, Y: Any, new: Any) -> Array:
         """Fit to (X, Y) and score new rows: real scores, or label sets of a classifier."""
@@ -138,7 +141,8 @@ def is_for_one_label(learner: Any) -> bool:
         return True
     X, Y = make_problem()
     try:
-        return np.shape(clone(learner).fit(X, Y).predict(X)) != Y.shape
+        predicted = clone(learner).fit(X, Y).predict(X)
+        return np.shape(predicted) != Y.shape
     except Exception:  # the laws report it
         return True
 
@@ -147,7 +151,8 @@ def make_problem(n: int = 80, d: int = 8, k: int = 5, seed: int = 0) -> tuple[Ar
     """Features and labels that depend on them; no two labels have the same frequency. They are read-only."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
-    scores = X @ rng.standard_normal((d, k)) / np.sqrt(d) + 0.3 * rng.standard_normal((n, k))
+    weights = rng.standard_normal((d, k)) / np.sqrt(d)
+    scores = X @ weights + 0.3 * rng.standard_normal((n, k))
     counts = np.linspace(0.6, 0.15, k) * n
     order = np.argsort(np.argsort(-scores, axis=0), axis=0)
     Y = (order < np.round(counts)).astype(np.uint8)
@@ -159,7 +164,8 @@ def make_problem(n: int = 80, d: int = 8, k: int = 5, seed: int = 0) -> tuple[Ar
 def make_count_features(seed: int = 0) -> Array:
     """Features for the same labels that are not negative, and mostly zero."""
     rng = np.random.default_rng(seed)
-    return rng.poisson(0.4, (80, 8)).astype(float) * rng.uniform(0.5, 2, 8)
+    counts = rng.poisson(0.4, (80, 8))
+    return counts * rng.uniform(0.5, 2, 8)
 
 
 def make_predictions() -> tuple[Array, Array, Array]:
