@@ -13,7 +13,7 @@ from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.cca import LabelCCA
 from mlcdr.methods.feature_space.dmlda import DMLDA
-from mlcdr.methods.feature_space.instance_weights import KINDS, dependence_weights, fuzzy_weights
+from mlcdr.methods.feature_space.instance_weights import dependence_weights, fuzzy_weights
 from mlcdr.methods.feature_space.mddm import MDDM
 from mlcdr.methods.feature_space.mlda import MLDA
 from mlcdr.methods.feature_space.mlhsl import MLHSL, neighbour_graph
@@ -355,24 +355,6 @@ def test_mvmd_minimises_its_least_squares(name):
                 A = x @ P + 1e-3 * rng.standard_normal((len(x), kept))
                 B = y.T @ x @ P + 1e-3 * rng.standard_normal((6, kept))
                 assert best <= objective(P, beta, A, B)
-
-
-@pytest.mark.parametrize("name", TAME)
-def test_numbers_of_positive_eigenvalues(name):
-    """MDDM, OPLS and CCA: rank of C, here rank(Y_c); MLDA: K − 1 at most; PCA, MVMD, MLSI and DMLDA: rank(X)."""
-    X, Y = problem(name)
-    x, y = X - X.mean(0), Y - Y.mean(0)
-    rank_x, rank_y, rank_c = map(np.linalg.matrix_rank, (x, y, x.T @ y))
-    assert rank_y == 5
-    assert rank_c == min(rank_x, rank_y)
-    for method in (MDDM(), MDDM(orthogonality="f"), OPLS(), LabelCCA(), MVMD(beta=1)):
-        assert method.fit(X, Y).n_positive_ == rank_c
-    for method in (PCA(), MVMD(), MLSI(), MLSI(form="covariance"), DMLDA()):
-        assert method.fit(X, Y).n_positive_ == rank_x
-    for kind in KINDS:
-        # correlation counts for labels that an instance does not have as well; none for one that nobody has
-        assert MLDA(weights=kind).fit(X, Y).n_positive_ <= min(rank_x, 4)
-    assert MVMD(normalise=True).fit(X, Y).eigenvalues_.sum() == pytest.approx(1)
 
 
 def test_canonical_correlations_are_those_of_the_subspaces():

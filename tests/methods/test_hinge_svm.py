@@ -12,7 +12,6 @@ from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.classifiers.llsf import LLSF
 from mlcdr.methods.learners import hinge_svm
 from mlcdr.methods.learners.hinge_svm import HingeSVM
-from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array, "thin": lambda X: sp.csr_array(np.where(np.abs(X) > 1.9, X, 0.0))}
@@ -80,12 +79,3 @@ def test_labels_with_features_of_their_own_do_not_share_them(make):
     X, Y = problem("plain")
     ours, theirs = make(HingeSVM()).fit(X, Y), make(SVC(kernel="linear")).fit(X, Y)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
-
-
-@pytest.mark.parametrize("always", [0, 1])
-def test_a_constant_label_is_predicted_so(always):
-    X, _ = problem("plain")
-    y = np.full(len(X), always)
-    from_rows, from_moments = HingeSVM().fit(X, y), HingeSVM().fit_moments(Moments.from_arrays(X, y[:, None]))
-    for model in (from_rows, from_moments):
-        assert np.all(model.decision_function(X) == 2 * always - 1)

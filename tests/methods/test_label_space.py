@@ -204,19 +204,6 @@ def test_a_coding_is_what_ridge_is_fitted_to(name, coding, intercept):
     assert prediction[-1] == pytest.approx(np.sum(residual**2) / 10 / unit**2)
 
 
-def test_the_coding_matters_to_a_penalised_intercept_alone():
-    X, Y = problem("plain")
-
-    def scores(coding, intercept):
-        model = ComposedClassifier(Ridge(30.0, intercept), Identity(coding)).fit(X, Y)
-        return model.decision_function(X) / (2 if coding == "plus_minus_one" else 1)
-
-    for coding in ("zero_one", "plus_minus_one"):
-        np.testing.assert_allclose(scores(coding, "free"), scores("centred", "free"), atol=1e-9)
-        assert np.max(np.abs(scores(coding, "penalised") - scores("centred", "penalised"))) > 0.01
-    assert np.max(np.abs(scores("zero_one", "penalised") - scores("plus_minus_one", "penalised"))) > 0.01
-
-
 def test_the_classifier_of_xu_et_al(real_dataset):
     """Targets of ±1, ridge 0.01 with a penalised intercept, score ≥ 0 or the top label; by an independent program."""
     from mlcdr.data.dataset import load_dataset

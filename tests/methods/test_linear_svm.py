@@ -12,7 +12,6 @@ from sklearn.svm import LinearSVC
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.learners.linear_svm import LinearSVM
-from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
@@ -91,22 +90,3 @@ def test_without_a_tolerance_birds_has_the_printed_macro_f1(real_dataset):
     error = np.std(scores, ddof=1) / np.sqrt(5)
     assert abs(np.mean(scores) - 0.135) <= 2 * np.hypot(error, 0.018)
     assert error < 0.03
-
-
-@pytest.mark.parametrize("always", [0, 1])
-def test_a_constant_label_is_predicted_so(always):
-    X, _ = problem("plain")
-    y = np.full(len(X), always)
-    model = LinearSVM().fit(X, y)
-    assert np.all(model.decision_function(X) == 2 * always - 1)
-    np.testing.assert_array_equal(model.predict(X), y)
-    assert model.predict(X[:1]).tolist() == LinearSVM().fit(X[:1], y[:1]).predict(X[:1]).tolist() == [always]
-    with pytest.raises(ValueError, match="3 values"):
-        LinearSVM().fit(X, np.arange(len(X)) % 3)
-
-
-@pytest.mark.parametrize("part", [LinearSVM(), LogisticRegression()], ids=lambda part: type(part).__name__)
-def test_more_than_one_label_is_refused_where_only_sums_are_handed_over(part):
-    X, Y = np.eye(4), np.array([[0, 1], [1, 0], [0, 1], [1, 1]])
-    with pytest.raises(ValueError, match="fits one label, not 2: make it the estimator of binary relevance"):
-        part.fit_moments(Moments.from_arrays(X, Y))

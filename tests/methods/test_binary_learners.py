@@ -1,0 +1,37 @@
+"""What the classifiers of one label share: labels that never vary, and what is no label."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlcdr.methods.learners.hinge_svm import HingeSVM
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.numerics.moments import Moments
+from tests.methods.problems import problem
+
+EVERY = pytest.mark.parametrize("cls", [LinearSVM, HingeSVM, LogisticRegression])
+
+
+@EVERY
+@pytest.mark.parametrize("always", [0, 1])
+def test_a_label_that_never_varies_is_certain(cls, always):
+    X, _ = problem("plain")
+    y = np.full(len(X), always)
+    for model in (cls().fit(X, y), cls().fit(X[:1], y[:1]), cls().fit_moments(Moments.from_arrays(X, y[:, None]))):
+        np.testing.assert_array_equal(model.predict(X), y)
+        if cls is LogisticRegression:
+            assert (model.predict_proba(X).max(axis=1) == 1).all()
+        else:
+            assert np.all(model.decision_function(X) == 2 * always - 1)
+        assert not model.coef_.any()
+
+
+@EVERY
+def test_what_is_no_label_is_refused(cls):
+    X, Y = problem("plain")
+    with pytest.raises(ValueError, match="3 values"):
+        cls().fit(X, np.arange(len(X)) % 3)
+    with pytest.raises(ValueError, match="fits one label, not 2: make it the estimator of binary relevance"):
+        cls().fit_moments(Moments.from_arrays(X, Y[:, :2]))
