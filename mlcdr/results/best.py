@@ -19,7 +19,7 @@ import pandas as pd
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.splits import KFold
-from mlcdr.results.frame import paths_of, summarise
+from mlcdr.results.frame import group, keys_of, paths_of, summarise
 from mlcdr.results.metric_facts import describe_metric
 
 Grids = Mapping[str, Sequence[str]]
@@ -60,32 +60,44 @@ def take_best(scores: pd.DataFrame, grids: Grids, experiment: Experiment, folder
     ResultsError
         When it is not known which way a metric is better.
     """
-    of_grid = number_repetitions(scores[scores["method"].isin(grids)], experiment)
-    keys = ["dataset", "method", *swept_of(scores, grids), "metric", "repetition"]
-    point = ["dataset", "method", *paths_of(scores), "metric", "repetition"]
-    rivals = summarise(of_grid, point)
-    n_splits = of_grid.groupby(keys, observed=True, as_index=False)["split"].nunique()
-    rivals = rivals.merge(n_splits, on=keys)
+    is_of_grid = scores["method"].isin(grids)
+    of_grids = number_repetitions(scores[is_of_grid], experiment)
+    cell = [*_keys(scores, grids), "repetition"]
+    point = [*keys_of(scores), "repetition"]
+    n_splits = group(of_grids, cell)["split"].nunique().reset_index()
+    # a point competes where it has all splits that any has
+    rivals = summarise(of_grids, point).merge(n_splits, on=cell)
     rivals = rivals[rivals["n"] == rivals["split"]]
-    rivals["loss"] = _as_losses(rivals, experiment, folder)
-    best = rivals.sort_values("loss", kind="stable").drop_duplicates(keys)
-    taken = of_grid.reset_index().merge(best[point], on=point)["index"]
-    others = scores.index[~scores["method"].isin(grids)]
-    return scores.loc[sorted([*others, *taken])]
+    rivals = rivals.assign(loss=_as_losses(rivals, experiment, folder))
+    best = rivals.sort_values("loss", kind="stable").drop_duplicates(cell)
+    taken = of_grids.reset_index().merge(best[point], on=point)
+    kept = [*scores.index[~is_of_grid], *taken["index"]]
+    return scores.loc[sorted(kept)]
+
+
+def _keys(frame: pd.DataFrame, grids: Grids) -> list[str]:
+    """The columns whose values make a cell of which a grid has one number: its paths are left out."""
+    return ["dataset", "method", *swept_of(frame, grids), "metric"]
 
 
 def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> list[float]:
     """Numbers of which the smaller is the better; rounding errors do not count."""
-    higher = {metric: describe_metric(experiment, metric).higher_is_better for metric in means["metric"].unique()}
-    unknown = sorted(metric for metric, better in higher.items() if better is None)
-    if unknown:
-        raise ResultsError(f"{folder}: {unknown[0]!r}: which way it is better is not known, so nothing is the best")
-    signs = [-1.0 if higher[metric] else 1.0 for metric in means["metric"]]
-    return [round(sign * mean, 12) for sign, mean in zip(signs, means["mean"], strict=True)]
+    signs = {}
+    for metric in sorted(means["metric"].unique()):
+        higher = describe_metric(experiment, metric).higher_is_better
+        if higher is None:
+            raise ResultsError(f"{folder}: {metric!r}: which way it is better is not known, so nothing is the best")
+        signs[metric] = -1.0 if higher else 1.0
+    both = zip(means["metric"], means["mean"], strict=True)
+    return [round(signs[metric] * mean, 12) for metric, mean in both]
 
 
 def show_best(
-    means: pd.DataFrame, scores: pd.DataFrame, grids: Grids, experiment: Experiment, folder: Path
+    means: pd.DataFrame,
+    scores: pd.DataFrame,
+    grids: Grids,
+    experiment: Experiment,
+    folder: Path,
 ) -> pd.DataFrame:
     """The means with one row in place of each grid: that of its best, with the point that was the best most often.
 
@@ -101,16 +113,19 @@ def show_best(
     ResultsError
         As `take_best`.
     """
-    keys = ["dataset", "method", *swept_of(means, grids), "metric"]
-    point = ["dataset", "method", *paths_of(means), "metric"]
-    of_grid = scores[scores["method"].isin(grids)]
-    taken = take_best(of_grid, grids, experiment, folder)
-    won = number_repetitions(taken, experiment).groupby(point, observed=True, as_index=False)
-    won = won.agg(often=("repetition", "nunique"), first=("repetition", "min"))
-    shown = summarise(of_grid, point).merge(won, on=point)
-    shown["loss"] = _as_losses(shown, experiment, folder)
-    shown = shown.sort_values(["often", "loss", "first"], ascending=[False, True, True]).drop_duplicates(keys)
-    best = summarise(taken, keys).merge(shown[point], on=keys)
-    whole = pd.concat([means[~means["method"].isin(grids)], best])
+    cell = _keys(means, grids)
+    point = keys_of(means)
+    of_grids = scores[scores["method"].isin(grids)]
+    taken = take_best(of_grids, grids, experiment, folder)
+    won = group(number_repetitions(taken, experiment), point)["repetition"]
+    won = won.agg(["nunique", "min"]).reset_index()
+    # of those that won equally often the best over all repetitions, and then the first
+    shown = summarise(of_grids, point).merge(won, on=point)
+    shown = shown.assign(loss=_as_losses(shown, experiment, folder))
+    shown = shown.sort_values(["nunique", "loss", "min"], ascending=[False, True, True])
+    shown = shown.drop_duplicates(cell)
+    best = summarise(taken, cell).merge(shown[point], on=cell)
+    others = means[~means["method"].isin(grids)]
     # in the order of the means, in which each grid has several rows
-    return means[keys].drop_duplicates().merge(whole, on=keys)[list(means)]
+    order = means[cell].drop_duplicates()
+    return order.merge(pd.concat([others, best]), on=cell)[list(means)]

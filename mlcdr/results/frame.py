@@ -22,13 +22,14 @@ the numbers that stand there, NaN where there are none. A method without a swept
 at all values of it. `results.points` are the points of the sweep, one tuple of values of `results.swept` each;
 `results.datasets`, `.methods`, `.metrics` and `.values(path)` are what there is, in order.
 
-Group frames with `groupby(columns, sort=False, observed=True)`: else each combination of categories is a group.
+Group frames with `group`: pandas' own `groupby` may make each combination of categories a group.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,19 +49,32 @@ def paths_of(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(names[2:end])
 
 
+def keys_of(frame: pd.DataFrame) -> list[str]:
+    """The columns of scores, or of a summary, whose values make a cell: data set, method, all paths, metric."""
+    return ["dataset", "method", *paths_of(frame), "metric"]
+
+
 def make_places(values: Mapping[str, Iterable[str]]) -> pd.DataFrame:
     """All combinations of values, the last column's the fastest; one column each: `{"dataset": …, "method": …}`."""
-    return pd.MultiIndex.from_product(values.values(), names=list(values)).to_frame(index=False)
+    combinations = pd.MultiIndex.from_product(values.values(), names=list(values))
+    return combinations.to_frame(index=False)
 
 
 def order_column(texts: pd.Series, order: Iterable[str]) -> pd.Series:
     """A column as ordered categories; values that are not in `order` come last, as they appear."""
-    return texts.astype(pd.CategoricalDtype(list(dict.fromkeys([*order, *texts.unique()])), ordered=True))
+    known = dict.fromkeys([*order, *texts.unique()])
+    return texts.astype(pd.CategoricalDtype(list(known), ordered=True))
 
 
 def order_columns(frame: pd.DataFrame, orders: Mapping[str, Iterable[str]]) -> pd.DataFrame:
     """The frame with those of its columns that have an order as ordered categories."""
-    return frame.assign(**{name: order_column(frame[name], order) for name, order in orders.items() if name in frame})
+    ordered = {name: order_column(frame[name], order) for name, order in orders.items() if name in frame}
+    return frame.assign(**ordered)
+
+
+def group(frame: pd.DataFrame, by: Sequence[str]) -> Any:
+    """The groups of rows with the same values in some columns, in the order of their first rows."""
+    return frame.groupby(list(by), sort=False, observed=True)
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -77,31 +91,36 @@ def summarise(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     -----
     Sums are exact (`math.fsum`): they do not depend on the order of the rows. What is out of a float's range is NaN.
     """
-    number = scores.groupby(list(by), sort=False, observed=True).ngroup().to_numpy()
+    found = scores[list(by)].drop_duplicates(ignore_index=True)
+    # the values of each group as one list: quicker than a call of pandas for each group
+    number = group(scores, by).ngroup().to_numpy()
     order = np.argsort(number, kind="stable")
     sizes = np.bincount(number)
-    ends = np.cumsum(sizes).tolist()
-    starts = [0, *ends[:-1]]
-    values = scores["value"].to_numpy(float)[order].tolist()
-    numbers = [_mean_and_std(values[start:end]) for start, end in zip(starts, ends, strict=False)]
-    first = order[starts[: len(ends)]] if ends else order
-    found = scores.iloc[first][list(by)].reset_index(drop=True)
-    mean_and_std = np.array(numbers, dtype=float).reshape(-1, 2)
-    found["mean"], found["std"] = mean_and_std.T
+    values = scores["value"].to_numpy(float)[order]
+    parts = np.split(values, np.cumsum(sizes)[:-1])[: len(found)]
+    means = [_mean(part.tolist()) for part in parts]
+    found["mean"] = np.array(means, float)
+    found["std"] = [_std(part.tolist(), mean) for part, mean in zip(parts, means, strict=True)]
     found["se"] = found["std"] / np.sqrt(sizes)
     found["n"] = sizes
     return found
 
 
-def _mean_and_std(values: list[float]) -> tuple[float, float]:
-    n = len(values)
-    mean = math.nan
+def _mean(values: list[float]) -> float:
     try:
-        mean = math.fsum(values) / n
-        std = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else math.nan
-    except (OverflowError, ValueError):  # of numbers beyond 1e154, or of both infinities
-        return mean, math.nan
-    return mean, std
+        return math.fsum(values) / len(values)
+    except (OverflowError, ValueError):  # of both infinities
+        return math.nan
+
+
+def _std(values: list[float], mean: float) -> float:
+    if len(values) < 2:
+        return math.nan
+    try:
+        squares = math.fsum((value - mean) ** 2 for value in values)
+    except (OverflowError, ValueError):  # of numbers beyond 1e154
+        return math.nan
+    return math.sqrt(squares / (len(values) - 1))
 
 
 def are_complete(cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
@@ -109,11 +128,15 @@ def are_complete(cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
 
     A method may fail on the hard splits.
     """
-    return cells["n"] == cells.groupby(list(by), observed=True)["n"].transform("max")
+    most = group(cells, by)["n"].transform("max")
+    return cells["n"] == most
 
 
 def are_best(
-    cells: pd.DataFrame, by: Sequence[str], higher: Mapping[str, bool | None], within_one_se: bool = True
+    cells: pd.DataFrame,
+    by: Sequence[str],
+    higher: Mapping[str, bool | None],
+    within_one_se: bool = True,
 ) -> pd.Series:
     """Which rows of a summary are the best of their group, or within the best one's standard error of it.
 
@@ -132,17 +155,17 @@ def are_best(
         Whether those within one standard error of the best count as the best.
     """
     best = pd.Series(False, index=cells.index)
-    for _, rivals in cells[cells["mean"].notna()].groupby(list(by), sort=False, observed=True):
+    there = cells[cells["mean"].notna()]
+    for _, rivals in group(there, by):
         direction = higher[rivals["metric"].iloc[0]]
         if direction is None or len(rivals) < 2:
             continue
-        means = rivals["mean"]
+        means = rivals["mean"].to_numpy()
         top = means.max() if direction else means.min()
-        equal = means.map(lambda mean, top=top: are_same(mean, top))
-        best[equal.index] = equal
-        if within_one_se:
-            error = rivals["se"][equal].max()
-            behind = (means - top).abs()
-            near = behind.map(lambda each, error=error: each <= error or are_same(each, error))
-            best[near.index] |= near
+        behind = abs(means - top)
+        equal = np.array([are_same(mean, top) for mean in means])
+        # NaN where the best has no error: nothing is within it
+        error = rivals["se"][equal].max() if within_one_se else math.nan
+        near = np.array([each <= error or are_same(each, error) for each in behind])
+        best[rivals.index] = equal | near
     return best

@@ -24,7 +24,7 @@ from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths
 from mlcdr.results.failures import Place, describe_error
-from mlcdr.results.frame import are_complete, order_columns, paths_of, summarise
+from mlcdr.results.frame import are_complete, group, keys_of, order_columns, paths_of, summarise
 from mlcdr.results.imports import import_scores, import_summary, import_tuning
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
@@ -102,7 +102,9 @@ class Results(OldResults):
         ResultsError
             When the scores cannot be read.
         """
-        return take_best(self.scores, self.grids, self.experiment, self.folder) if self.grids else self.scores
+        if not self.grids:
+            return self.scores
+        return take_best(self.scores, self.grids, self.experiment, self.folder)
 
     @cached_property
     def repetition_means(self) -> pd.DataFrame:
@@ -150,8 +152,8 @@ class Results(OldResults):
 
     def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The frame with its columns as ordered categories, as the summary has them."""
-        names = ["dataset", "method", *paths_of(self.summary), "metric"]
-        return order_columns(frame, {name: self.summary[name].cat.categories for name in names})
+        orders = {name: self.summary[name].cat.categories for name in keys_of(self.summary)}
+        return order_columns(frame, orders)
 
     @property
     def swept(self) -> tuple[str, ...]:
@@ -196,15 +198,16 @@ class Results(OldResults):
         """
         if not self.swept:
             return ((),)
-        found = set(self.summary[list(self.swept)].itertuples(index=False, name=None))
-        points = set(found)
-        for k, path in enumerate(self.swept):
-            others = [point for point in found if point[k]] or [("",) * len(self.swept)]
-            for value in set(self.values(path)) - {point[k] for point in found}:
-                points |= {(*point[:k], value, *point[k + 1 :]) for point in others}
-        frame = pd.DataFrame(points, columns=list(self.swept))
-        ordered = self._in_order(frame).sort_values(list(self.swept))
-        return tuple(ordered.itertuples(index=False, name=None))
+        paths = list(self.swept)
+        found = self.summary[paths].drop_duplicates().astype(object)
+        points = [found]
+        for path, value in self.without_result:
+            others = found[found[path] != ""]
+            if others.empty:
+                others = pd.DataFrame([dict.fromkeys(paths, "")])
+            points.append(others.assign(**{path: value}))
+        every = self._in_order(pd.concat(points)).drop_duplicates().sort_values(paths)
+        return tuple(every.itertuples(index=False, name=None))
 
     def at(self, places: pd.DataFrame) -> pd.DataFrame:
         """The numbers that stand at some places: `places` with the columns mean, std, se, n and those of grids.
@@ -221,21 +224,28 @@ class Results(OldResults):
             Its rows are those of `places`, in their order, and its first columns, too. Where there is no number, mean,
             std and se are NaN and n is 0.
         """
-        first = {path: (*self.values(path), "")[0] for path in self.swept if path not in places}
-        whole = places.reset_index(drop=True).assign(**first)
+        whole = places.reset_index(drop=True)
+        for path in self.swept:
+            if path not in whole:
+                whole[path] = (*self.values(path), "")[0]
         own = whole[self.keys].astype(object)
         for path in self.swept:
-            own.loc[own["method"].isin(self._lacking[path]), path] = ""
+            without = own["method"].isin(self._lacking[path])
+            own.loc[without, path] = ""
         summary = self.summary.astype(dict.fromkeys(self.keys, object))
         found = own.merge(summary, how="left", on=self.keys).drop(columns=self.keys)
-        return pd.concat([whole, found.assign(n=found["n"].fillna(0).astype(int))], axis=1)
+        found["n"] = found["n"].fillna(0).astype(int)
+        return pd.concat([whole, found], axis=1)
 
     @cached_property
     def _lacking(self) -> dict[str, frozenset[str]]:
         """Swept path → the methods that have results, but no such parameter."""
-        with_results = frozenset(self.summary["method"])
-        having = {path: self.summary["method"][self.summary[path] != ""] for path in self.swept}
-        return {path: with_results - {*methods} for path, methods in having.items()}
+        methods = self.summary["method"]
+        lacking = {}
+        for path in self.swept:
+            having = methods[self.summary[path] != ""]
+            lacking[path] = frozenset(methods) - frozenset(having)
+        return lacking
 
     def lacks(self, method: str, path: str) -> bool:
         """Whether `method` has results but no swept parameter `path`."""
@@ -243,7 +253,9 @@ class Results(OldResults):
 
     def are_comparable(self, cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
         """Which rows of a summary can be compared with their group: those over all splits; in joined folders all."""
-        return pd.Series(True, index=cells.index) if self.joined else are_complete(cells, by)
+        if self.joined:
+            return pd.Series(True, index=cells.index)
+        return are_complete(cells, by)
 
     @cached_property
     def with_results(self) -> frozenset[str]:
@@ -253,8 +265,11 @@ class Results(OldResults):
     @cached_property
     def without_result(self) -> tuple[tuple[str, str], ...]:
         """The swept values, each with its path, at which nothing has a result."""
-        found = [(path, value) for path in self.swept for value in self.values(path)]
-        return tuple((path, value) for path, value in found if not (self.summary[path] == value).any())
+        absent = []
+        for path in self.swept:
+            found = set(self.summary[path])
+            absent += [(path, value) for value in self.values(path) if value not in found]
+        return tuple(absent)
 
     @cached_property
     def scored(self) -> frozenset[Place]:
@@ -269,8 +284,8 @@ class Results(OldResults):
         trials = self.scores[["dataset", "method", "split", *paths]].drop_duplicates()
         found = set()
         for dataset, method, split, *point in trials.itertuples(index=False, name=None):
-            named = zip(paths, point, strict=True)
-            found.add((dataset, method, tuple(each for each in named if each[1]), split))
+            named = [(path, value) for path, value in zip(paths, point, strict=True) if value]
+            found.add((dataset, method, tuple(named), split))
         return frozenset(found)
 
     def select(self, column: str, values: Collection[str]) -> Results:
@@ -353,18 +368,25 @@ def open_results(folder: str | Path) -> Results:
     if recorded is None:
         return import_results(folder)
     if recorded.empty:
-        hint = f"continue it with `mlcdr run {folder / 'experiment.yaml'}`"
-        if failed := read_failures(folder):
-            hint = f"{len(failed)} failed, listed by `mlcdr status {folder}` (in Python, `.failures`); the first: "
-            hint += describe_error(failed[0].error)
-        raise NoResults(f"{folder}: no trial has a result; {hint}")
-    defined = _without_undefined(recorded)
-    if defined.empty:
+        raise NoResults(f"{folder}: no trial has a result; {_explain_nothing(folder)}")
+    scores = _without_undefined(recorded)
+    if scores.empty:
         raise NoResults(f"{folder / 'trials.sqlite'}: no metric is defined for any trial")
-    means = summarise(defined, _cell_columns(defined))
-    means = means.assign(**{name: means[name].map(round_score) for name in ("mean", "std", "se")})
-    rounded = partial(_round_scores, defined)
-    return _assemble(folder, experiment, means, rounded, partial(read_tuning, folder, experiment))
+    means = summarise(scores, keys_of(scores))
+    for name in ("mean", "std", "se"):
+        means[name] = means[name].map(round_score)
+    rounded = partial(_round_scores, scores)
+    tuning = partial(read_tuning, folder, experiment)
+    return _assemble(folder, experiment, means, rounded, tuning)
+
+
+def _explain_nothing(folder: Path) -> str:
+    """What to do where no trial has a result."""
+    failed = read_failures(folder)
+    if not failed:
+        return f"continue it with `mlcdr run {folder / 'experiment.yaml'}`"
+    listed = f"listed by `mlcdr status {folder}` (in Python, `.failures`)"
+    return f"{len(failed)} failed, {listed}; the first: {describe_error(failed[0].error)}"
 
 
 def _round_scores(scores: pd.DataFrame) -> pd.DataFrame:
@@ -382,7 +404,8 @@ def import_results(folder: Path) -> Results:
     """
     experiment = read_experiment(folder)
     means = import_summary(folder / "summary.csv")
-    scores, tuning = partial(import_scores, folder / "scores.csv"), partial(import_tuning, folder / "chosen.csv")
+    scores = partial(import_scores, folder / "scores.csv")
+    tuning = partial(import_tuning, folder / "chosen.csv")
     return _assemble(folder, experiment, means, scores, tuning)
 
 
@@ -405,48 +428,46 @@ def read_experiment(folder: Path) -> Experiment:
         raise ResultsError(str(error)) from error
 
 
-def _cell_columns(scores: pd.DataFrame) -> list[str]:
-    """The columns whose values tell the rows of a summary apart, grids included."""
-    return ["dataset", "method", *paths_of(scores), "metric"]
-
-
 def _without_undefined(scores: pd.DataFrame) -> pd.DataFrame:
     """The scores without the cells that have one beyond `LARGEST`."""
-    within = scores["value"].abs() <= LARGEST
-    if within.all():
+    size = scores["value"].abs()
+    if (size <= LARGEST).all():
         return scores
-    by = [scores[name] for name in _cell_columns(scores)]
-    return scores[within.groupby(by, observed=True).transform("all")].reset_index(drop=True)
+    largest = group(scores.assign(size=size), keys_of(scores))["size"].transform("max")
+    return scores[largest <= LARGEST].reset_index(drop=True)
 
 
 def _assemble(
     folder: Path,
     experiment: Experiment,
     means: pd.DataFrame,
-    read: Callable[[], pd.DataFrame],
+    scores: Callable[[], pd.DataFrame],
     tuning: Callable[[], tuple[pd.DataFrame, pd.DataFrame]],
 ) -> Results:
     """The results of means at all points; of a grid only the best is kept."""
-    paths = paths_of(means)
-    grids = {name: grid for name, grid in tuned_paths(experiment, "test").items() if set(grid) <= set(paths)}
+    paths = set(paths_of(means))
+    tuned = tuned_paths(experiment, "test")
+    grids = {name: grid for name, grid in tuned.items() if set(grid) <= paths}
     if grids:
         orders = _list_orders(means, experiment)
-        scores = order_columns(_without_undefined(read()), orders)
-        means = show_best(order_columns(means, orders), scores, grids, experiment, folder)
+        of_splits = order_columns(_without_undefined(scores()), orders)
+        means = show_best(order_columns(means, orders), of_splits, grids, experiment, folder)
     summary = order_columns(means, _list_orders(means, experiment))
-    return Results(folder, experiment, summary, grids, read, tuning)
+    return Results(folder, experiment, summary, grids, scores, tuning)
 
 
 def _list_orders(means: pd.DataFrame, experiment: Experiment) -> dict[str, list[str]]:
     """Column → its values in the config's order. Values that the config does not have come after them."""
     measured = set(means["metric"])
+    labels = [spec.label for spec in experiment.metrics]
     orders = {
         "dataset": _order_datasets(means["dataset"].unique(), experiment),
         "method": list(experiment.methods),
-        "metric": [spec.label for spec in experiment.metrics if spec.label in measured],
+        "metric": [label for label in labels if label in measured],
     }
     for path in paths_of(means):
-        orders[path] = ["", *map(method_text, experiment.sweep.get(path, ()))]
+        written = experiment.sweep.get(path, ())
+        orders[path] = ["", *map(method_text, written)]
     return orders
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.frame import paths_of, summarise
+from mlcdr.results.frame import keys_of, paths_of, summarise
 from mlcdr.results.labels import COLUMNS
 from mlcdr.results.scores import LARGEST
 from mlcdr.whole_files import write_atomically
@@ -40,7 +40,7 @@ def write_summary(path: Path, scores: pd.DataFrame) -> None:
     ResultsError
         When the file cannot be written.
     """
-    found = summarise(scores, ["dataset", "method", *paths_of(scores), "metric"])
+    found = summarise(scores, keys_of(scores))
     numbers = found[["mean", "std", "se"]]
     write_frame(path, found.assign(**numbers.where(numbers.abs() <= LARGEST)))
 
