@@ -29,8 +29,9 @@ def scumble(Y: Matrix) -> float:
     ratios = np.nan_to_num(imbalance_ratios(Y), nan=1.0)
     sizes = np.asarray(Y.sum(axis=1, dtype=np.float64)).ravel()
     some = sizes > 0
-    total, logs = (np.asarray(Y @ each).ravel()[some] / sizes[some] for each in (ratios, np.log(ratios)))
-    return float(np.sum(1 - np.exp(logs) / total) / len(sizes))
+    means = np.asarray(Y @ ratios).ravel()[some] / sizes[some]
+    geometric = np.exp(np.asarray(Y @ np.log(ratios)).ravel()[some] / sizes[some])
+    return float(np.sum(1 - geometric / means) / len(sizes))
 
 
 def describe_dataset(dataset: Dataset) -> dict[str, Any]:
@@ -43,35 +44,32 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
         zeros (share of the entries of X), constant and duplicate (columns of X that are constant, or equal to an
         earlier one); for texts characters (mean length of a text).
     """
-    X, Y = dataset.X, dataset.Y
-    ratios = imbalance_ratios(Y)
+    ratios = imbalance_ratios(dataset.Y)
     there = ratios[~np.isnan(ratios)]
-    rows = np.packbits((Y.toarray() if sparse.issparse(Y) else Y).astype(np.uint8), axis=1)
-    _, of_sets = np.unique(rows, axis=0, return_counts=True)
+    Y = dataset.Y.toarray() if sparse.issparse(dataset.Y) else dataset.Y
+    _, of_sets = np.unique(np.packbits(Y.astype(np.uint8), axis=1), axis=0, return_counts=True)
     of_labels = {
         "unique": int((of_sets == 1).sum()),
         "mean_ir": float(there.mean()) if len(there) else None,
         "cv_ir": float(there.std(ddof=1) / there.mean()) if len(there) > 1 else None,
-        "scumble": scumble(Y),
+        "scumble": scumble(dataset.Y),
         "missing": sum(dataset.missing.values()),
     }
-    if is_texts(X):
-        return of_labels | {"characters": float(np.mean([len(text) for text in X[:, 0]]))}
-    seen, constant, duplicate = set(), 0, 0
-    columns = sparse.csc_array(X) if sparse.issparse(X) else None
-    for j in range(dataset.n_features):
-        if columns is None:
-            values = np.ascontiguousarray(X[:, j])
-            key, full = hash(values.tobytes()), True
-        else:
-            at = slice(columns.indptr[j], columns.indptr[j + 1])
-            values = columns.data[at]
-            key, full = hash((values.tobytes(), columns.indices[at].tobytes())), len(values) in (0, len(rows))
-        constant += bool(full and (not len(values) or values.min() == values.max()))
-        duplicate += key in seen
-        seen.add(key)
-    return of_labels | {
-        "zeros": 1 - float(X.nnz if columns is not None else np.count_nonzero(X)) / (X.shape[0] * X.shape[1]),
-        "constant": constant,
-        "duplicate": duplicate,
-    }
+    if is_texts(dataset.X):
+        return of_labels | {"characters": float(np.mean([len(text) for text in dataset.X[:, 0]]))}
+    return of_labels | _describe_columns(dataset.X)
+
+
+def _describe_columns(X: Matrix) -> dict[str, Any]:
+    """The share of zeros, and the numbers of constant and of duplicate columns."""
+    n, d = X.shape
+    columns = sparse.csc_array(X)
+    seen: set[tuple[bytes, bytes]] = set()
+    constant = 0
+    for j in range(d):
+        at = slice(columns.indptr[j], columns.indptr[j + 1])
+        values = columns.data[at]
+        if len(values) in (0, n) and len(set(values)) <= 1:
+            constant += 1
+        seen.add((values.tobytes(), columns.indices[at].tobytes()))
+    return {"zeros": 1 - columns.nnz / (n * d), "constant": constant, "duplicate": d - len(seen)}

@@ -6,7 +6,7 @@ It knows yes/no values, one-hot columns, missing values and labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.content import Content, Facts
 from mlcdr.data.lines import Line, fail, list_values, quote
-from mlcdr.data.table import Matrix, Origin, Table, check_there, fail_in_row
+from mlcdr.data.table import Matrix, Origin, Table, fail_in_row
 from mlcdr.data.texts import Texts, is_texts
 from mlcdr.errors import DataError
 
@@ -47,7 +47,7 @@ def positive_code(values: tuple[str, ...] | None) -> int | None:
 # -------------------------------------------------------------------- from a table
 
 
-class _Column(NamedTuple):
+class Column(NamedTuple):
     """A column of X or Y: the attribute at `source`, or, if `code` is not None, whether its value is `code` (0/1)."""
 
     source: int
@@ -99,7 +99,7 @@ def encode(selected: Selected, missing: Missing) -> Content:
     table, labels, tags, text = selected
     of_features = [source for source in range(len(table.attributes)) if source not in set(labels)]
     used, notices = _leave_out_identifiers(table, of_features)
-    columns = [column for source in used for column in _list_columns(source, table.attributes[source])]
+    columns = [column for source in used for column in list_columns(source, table.attributes[source])]
     _check_binary(table, labels)
     if not columns and text is None:
         fail(table.path, "no feature is left besides the labels")
@@ -126,7 +126,7 @@ def encode(selected: Selected, missing: Missing) -> Content:
         name, X = text
         facts = replace(facts, feature_names=(name,), declared_features=1, nominal={})
         return complete(X, Y, facts, [name], table.origins, missing)
-    return complete(_take(table.values, columns), Y, facts, sources, table.origins, missing)
+    return complete(take_columns(table.values, columns), Y, facts, sources, table.origins, missing)
 
 
 def _leave_out_identifiers(table: Table, sources: Sequence[int]) -> tuple[list[int], list[str]]:
@@ -162,23 +162,23 @@ def _check_binary(table: Table, labels: Sequence[int]) -> None:
 
 def _take_labels(table: Table, labels: Sequence[int]) -> tuple[tuple[str, ...], Matrix]:
     """The names of the labels, and Y."""
-    columns = [column for source in labels for column in _list_columns(source, table.attributes[source])]
+    columns = [column for source in labels for column in list_columns(source, table.attributes[source])]
     names = tuple(column.name for column in columns)
-    return names, as_labels(_take(table.values, columns), names, table.origins)
+    return names, as_labels(take_columns(table.values, columns), names, table.origins)
 
 
-def _list_columns(source: int, attribute: Attribute) -> list[_Column]:
+def list_columns(source: int, attribute: Attribute) -> list[Column]:
     """The columns that an attribute becomes: one, or one for each value of a nominal that is not a yes/no pair."""
     values, name = attribute.values, attribute.name
     yes = positive_code(values)
     if values is None or yes == 1:
-        return [_Column(source, None, name)]
+        return [Column(source, None, name)]
     if yes == 0:
-        return [_Column(source, 0, name)]
-    return [_Column(source, code, f"{name}={value}") for code, value in enumerate(values)]
+        return [Column(source, 0, name)]
+    return [Column(source, code, f"{name}={value}") for code, value in enumerate(values)]
 
 
-def _take(values: Matrix, columns: Sequence[_Column]) -> Matrix:
+def take_columns(values: Matrix, columns: Sequence[Column]) -> Matrix:
     """The matrix of some columns; NaN stays NaN."""
     sources = [column.source for column in columns]
     coded = [j for j, column in enumerate(columns) if column.code is not None]
@@ -194,8 +194,8 @@ def _take(values: Matrix, columns: Sequence[_Column]) -> Matrix:
     return X
 
 
-def _take_sparse(values: Matrix, columns: Sequence[_Column], sources: Sequence[int], coded: Sequence[int]) -> Matrix:
-    """As `_take`; `coded` columns are rare: of a yes/no nominal whose first (omitted) value is "yes", or any other."""
+def _take_sparse(values: Matrix, columns: Sequence[Column], sources: Sequence[int], coded: Sequence[int]) -> Matrix:
+    """As `take_columns`. `coded` columns are rare: a yes/no nominal whose first value is "yes", or any other nominal."""
     X = values[:, sources]
     if coded:
         X.data[np.isin(X.indices, coded)] = 0
@@ -346,92 +346,3 @@ def _fail_at_gap(origins: Sequence[Origin], row: int, message: str) -> NoReturn:
         fail_in_row(origins, row, message)
     except DataError as error:
         raise MissingValueError(str(error)) from None
-
-
-# -------------------------------------------------------------------- new rows for a trained model
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns of X that a model was trained with.
-
-    Attributes
-    ----------
-    names, nominal
-        `feature_names` and `nominal` of the training data set.
-    """
-
-    names: Sequence[str]
-    nominal: Mapping[str, Sequence[str]]
-
-    @property
-    def indicated(self) -> dict[str, tuple[str, str | None]]:
-        """Column of X → its feature, and the value of the feature that it indicates by 1 (None: a number)."""
-        found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in self.names}
-        for name, known in self.nominal.items():
-            codes = {word: code for code, word in enumerate(known)}
-            for column in _list_columns(0, Attribute(name, codes, False, 0)):
-                found[column.name] = name, known[1 if column.code is None else int(column.code)]
-        return found
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the features before encoding."""
-        return list(dict.fromkeys(name for name, _ in self.indicated.values()))
-
-    def encode(self, table: Table, missing: Missing) -> Matrix:
-        """Encode new rows as X (n×d); the attributes may be in any order, and further ones are ignored.
-
-        Raises
-        ------
-        DataError
-            For an absent attribute, a nominal value that the training data did not have, words in place of numbers, or
-            a missing value that may not be filled.
-        """
-        where = {attribute.name: source for source, attribute in enumerate(table.attributes)}
-        check_there(table.path, where, self.features)
-        columns, sources = [], []
-        for name, word in self.indicated.values():
-            source = where[name]
-            columns.append(_find_column(table, source, word))
-            sources.append(name)
-        for name, known in self.nominal.items():
-            _check_known(table, where[name], known)
-        X = _take(table.values, columns)
-        fill(X, sources, table.origins, missing)
-        return X
-
-
-def _find_column(table: Table, source: int, word: str | None) -> _Column:
-    """The column of a table that is 1 where an attribute has the value `word`; None: the column of its numbers."""
-    attribute = table.attributes[source]
-    if word is not None:
-        code = _as_number(word) if attribute.codes is None else attribute.codes.get(word, -1)
-        return _Column(source, code, attribute.name)
-    if attribute.values and positive_code(attribute.values) is None:
-        has = f"column {quote(attribute.name)} has the values {list_values(attribute.values)}"
-        Line(table.path, attribute.line).fail(f"{has}; the model was trained with numbers there")
-    return _list_columns(source, attribute)[0] if attribute.values else _Column(source, None, attribute.name)
-
-
-def _as_number(word: str) -> float:
-    """A nominal value as a number, −1 if it is not a number."""
-    try:
-        return float(word)
-    except ValueError:
-        return -1.0
-
-
-def _check_known(table: Table, source: int, known: Sequence[str]) -> None:
-    """Raise DataError for a value of a nominal attribute that a model was not trained with."""
-    attribute, column = table.attributes[source], table.column(source)
-    if attribute.codes is None:
-        codes = [_as_number(word) for word in known]
-    else:
-        codes = [attribute.codes[word] for word in known if word in attribute.codes]
-    wrong = np.flatnonzero(~np.isin(column, codes) & ~np.isnan(column))
-    if len(wrong):
-        code = column[wrong[0]]
-        word = f"{code:g}" if attribute.values is None else attribute.values[int(code)]
-        has = f"column {quote(attribute.name)} has the value {quote(word)}"
-        fail_in_row(table.origins, int(wrong[0]), f"{has}; the model was trained with {list_values(known)}")

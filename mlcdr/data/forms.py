@@ -54,6 +54,9 @@ FORMS = {
     "memory": Form("memory", (), (), "as they were given"),
 }
 
+TABLES = ("arff", "csv", "parquet", "feather")
+"""The forms of files whose labels are among their columns."""
+
 SUFFIXES = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes} | {
     suffix + packing: name
     for name, form in FORMS.items()

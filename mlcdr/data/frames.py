@@ -24,7 +24,7 @@ from mlcdr.data.encoding import BINARY, MANY_ROWS, Selected, Tags
 from mlcdr.data.files import cache_folder
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.packed import GROWTH, most_bytes
-from mlcdr.data.table import Matrix, Origin, Table, check_there, fail_in_row, find_columns
+from mlcdr.data.table import Matrix, Origin, Table, fail_in_row, find_columns
 from mlcdr.data.texts import Texts, as_texts
 from mlcdr.errors import DataError, suggest_name
 
@@ -50,7 +50,7 @@ def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) ->
     frames: list[pd.DataFrame] = []
     origins: list[Origin] = []
     for path in paths:
-        frame, origin = _read_file(form, path, options, options.get("categories", ()), texts)
+        frame, origin = read_frame(form, path, options, options.get("categories", ()), texts)
         if frames and list(frame.columns) != list(frames[0].columns):
             fail(path, f"its columns are not those of {paths[0].name}")
         frames.append(frame)
@@ -59,47 +59,29 @@ def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) ->
     return as_table(whole, tuple(origins), options)
 
 
-def read_columns(
+def read_frame(
     form: str,
-    data: Path | pd.DataFrame,
-    names: Sequence[str],
-    words: Sequence[str],
-    text: bool,
+    rows: Path | pd.DataFrame,
     options: Mapping[str, Any],
-) -> Selected:
-    """Read only the columns `names` of a file of a form, or of a DataFrame, as a table without labels.
-
-    `words`: the nominal columns among them; `text`: whether `names` is one column of text.
+    words: Sequence[str],
+    texts: Sequence[str],
+    least: int = 2,
+) -> tuple[pd.DataFrame, Origin]:
+    """The rows of a file, or of a DataFrame, as they are; of CSV, the columns `words` and `texts` stay text.
 
     Raises
     ------
     DataError
     """
-    if isinstance(data, Path):
-        frame, origin = _read_file(form, data, options, words, names if text else (), least=1)
-    else:
-        frame, origin = data, Origin(Path("rows"), len(data))
-    check_names(Line(origin.path, 0), list(frame.columns))
-    check_there(origin.path, list(frame.columns), names)
-    frame = frame[list(names)]
-    # numbers stay numbers: "1" and "1.0" of the training rows' words are the same number
-    words = [name for name in words if not pd.api.types.is_numeric_dtype(frame[name])]
-    said: dict[str, Any] = {"labels": [], "categories": words}
-    if text:
-        said["text"] = names[0]
-    return as_table(frame, (origin,), said)
-
-
-def _read_file(
-    form: str, path: Path, options: Mapping[str, Any], words: Sequence[str], texts: Sequence[str], least: int = 2
-) -> tuple[pd.DataFrame, Origin]:
-    """The rows of a file; of CSV, the columns `words` and `texts` stay as they are written."""
+    if not isinstance(rows, Path):
+        check_names(Line(Path("rows"), 0), list(rows.columns))
+        return rows, Origin(Path("rows"), len(rows))
     if form != "csv":
-        frame = _read_arrow(form, path)
-        return frame, Origin(path, len(frame))
-    file = CsvFile.of(path, options)
+        frame = _read_arrow(form, rows)
+        return frame, Origin(rows, len(frame))
+    file = CsvFile.of(rows, options)
     frame = file.read(words, texts, least)
-    return frame, Origin(path, len(frame), 1, file.line_of)
+    return frame, Origin(rows, len(frame), 1, file.line_of)
 
 
 def _read_arrow(form: str, path: Path) -> pd.DataFrame:

@@ -7,10 +7,11 @@ size is allocated.
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,13 +32,14 @@ _CLASSES += ["int32", "uint32", "int64", "uint64", "function", "opaque"]
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable: name, dimensions, MATLAB class, byte order; `content(n)` returns its first n bytes, decompressed."""
+    """A variable: name, dimensions, MATLAB class, its bytes in the file, and their byte order."""
 
     name: str
     shape: tuple[int, ...]
     kind: str
     is_complex: bool
-    content: Callable[[int], bytes]
+    raw: bytes
+    is_compressed: bool
     order: str
 
 
@@ -108,37 +110,30 @@ def _elements(raw: bytes, at: int, order: str) -> Iterator[tuple[int, int, int]]
             at += 8 + size + (-size % 8 if kind != _COMPRESSED else 0)
 
 
-def _variables(raw: bytes, order: str) -> Iterator[Variable]:
-    for kind, start, end in _elements(raw, _FILE_HEADER, order):
-        if end > len(raw):
+def _variables(file: bytes, order: str) -> Iterator[Variable]:
+    for kind, start, end in _elements(file, _FILE_HEADER, order):
+        if end > len(file):
             raise ValueError("it ends early")
-        if kind == _COMPRESSED:
-
-            def content(n: int, start: int = start, end: int = end) -> bytes:
-                return zlib.decompressobj().decompress(raw[start:end], n + 8)[8:]  # after the matrix's tag
-
-        elif kind == _MATRIX:
-
-            def content(n: int, start: int = start, end: int = end) -> bytes:
-                return raw[start : min(end, start + n)]
-
-        else:
+        if kind not in (_MATRIX, _COMPRESSED):
             continue
-        head = content(_HEADER)
-        (_, flags, _), (_, sizes, sizes_end), (_, name, name_end) = _first(head, order, 3)
-        word = struct.unpack_from(f"{order}I", head, flags)[0]
-        yield Variable(
-            head[name:name_end].decode("utf-8", "replace"),
-            tuple(int(size) for size in np.frombuffer(head[sizes:sizes_end], f"{order}i4")),
-            _CLASSES[word & 0xFF],
-            bool(word & _COMPLEX),
-            content,
-            order,
-        )
+        raw, is_compressed = file[start:end], kind == _COMPRESSED
+        head = _content(raw, is_compressed, _HEADER)
+        flags, sizes, name = (head[begin:stop] for _, begin, stop in _first(head, order, 3))
+        word = struct.unpack_from(f"{order}I", flags)[0]
+        shape = tuple(np.frombuffer(sizes, f"{order}i4").tolist())
+        text = name.decode("utf-8", "replace")
+        yield Variable(text, shape, _CLASSES[word & 0xFF], bool(word & _COMPLEX), raw, is_compressed, order)
+
+
+def _content(raw: bytes, is_compressed: bool, n: int) -> bytes:
+    """The first n bytes of a variable, decompressed."""
+    if not is_compressed:
+        return raw[:n]
+    return zlib.decompressobj().decompress(raw, n + 8)[8:]  # after the matrix's tag
 
 
 def _first(raw: bytes, order: str, n: int) -> list[tuple[int, int, int]]:
-    found = [element for element, _ in zip(_elements(raw, 0, order), range(n), strict=False)]
+    found = list(itertools.islice(_elements(raw, 0, order), n))
     if len(found) < n or found[-1][2] > len(raw):
         raise ValueError("it ends early")
     return found
@@ -148,15 +143,15 @@ def _values(variable: Variable) -> Matrix:
     n, m = variable.shape
     is_sparse = variable.kind == "sparse"
     most = MOST_BYTES if is_sparse else _HEADER + 8 * n * m
-    raw = variable.content(most)
-    arrays = [
-        np.frombuffer(raw[start:end], np.dtype(variable.order + _TYPES.get(kind, "V0")))
-        for kind, start, end in _first(raw, variable.order, 6 if is_sparse else 4)[3:]
-    ]
+    raw = _content(variable.raw, variable.is_compressed, most)
+    elements = _first(raw, variable.order, 6 if is_sparse else 4)
+    arrays = []
+    for kind, start, end in elements[3:]:
+        arrays.append(np.frombuffer(raw[start:end], np.dtype(variable.order + _TYPES.get(kind, "V0"))))
     if not is_sparse:
         return np.ascontiguousarray(arrays[0].reshape((n, m), order="F"), dtype=np.float64)
     rows, starts, values = arrays
-    if not {rows.dtype.kind, starts.dtype.kind} <= {"i", "u"}:
+    if rows.dtype.kind not in "iu" or starts.dtype.kind not in "iu":
         raise ValueError("its indices are no integers")
     n_stored = int(starts[-1])
     parts = (values[:n_stored].astype(np.float64), rows[:n_stored].astype(np.int32), starts.astype(np.int32))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias
@@ -176,17 +176,3 @@ def check_indices(matrix: Matrix) -> None:
     if (np.diff(matrix.indptr) < 0).any():
         raise ValueError("its index pointers decrease")
     matrix.check_format(full_check=True)
-
-
-def check_there(path: Path, names: Collection[str], wanted: Iterable[str]) -> None:
-    """Raise DataError if a column that a model was trained with is absent.
-
-    Raises
-    ------
-    DataError
-    """
-    absent = [name for name in dict.fromkeys(wanted) if name not in names]
-    if absent:
-        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        hint = suggest_name(absent[0], names) or f"; there are {list_values(list(names))}"
-        fail(path, f"the model was trained with a column {quote(absent[0])}{more}, which is not there{hint}")

@@ -700,7 +700,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "no colon": ("c.svm", V + "1 3\n", {}, ":2: '3' is not `index:value`"),
     "no value": ("c.svm", V + "1 3:\n", {}, ":2: '3:' is not `index:value`"),
     "value nan": ("c.svm", V + "1 3:nan\n", {}, ":2: '3:nan' is not `index:value`"),
-    "value inf": ("c.svm", V + "1 3:1e999\n", {}, ":2: '3:1e999' has a value that is too large"),
+    "value inf": ("c.svm", V + "1 3:1e999\n", {}, ":2: index 3 has a value that is too large"),
     "index twice": ("c.svm", V + "1 3:1 3:2\n", {}, ":2: index 3 after index 3; the indices of a row must increase"),
     "falling": ("c.svm", V + "1 3:1 2:2\n", {}, ":2: index 2 after index 3; the indices"),
     "index below 0": ("c.svm", V + "1 -3:1\n", {}, ":2: '-3:1' is not `index:value`"),
