@@ -195,7 +195,7 @@ def take_columns(values: Matrix, columns: Sequence[Column]) -> Matrix:
 
 
 def _take_sparse(values: Matrix, columns: Sequence[Column], sources: Sequence[int], coded: Sequence[int]) -> Matrix:
-    """As `take_columns`. `coded` columns are rare: a yes/no nominal whose first value is "yes", or any other nominal."""
+    """As `take_columns`. `coded` columns are rare: a yes/no nominal that begins with "yes", or any other nominal."""
     X = values[:, sources]
     if coded:
         X.data[np.isin(X.indices, coded)] = 0
