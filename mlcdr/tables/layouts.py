@@ -93,14 +93,14 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import pydantic
 
 from mlcdr.config.yaml_reader import Document, read_yaml, read_yaml_text
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec, method_text
-from mlcdr.experiment.problems import describe_finding
+from mlcdr.experiment.problems import Strict, problems_of
 
 _FOLDER = Path(__file__).parent / "layouts"
 
@@ -119,11 +119,11 @@ def _as_texts(written: object) -> object:
     return {key: method_text(value) for key, value in written.items()} if isinstance(written, dict) else written
 
 
-class _Strict(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+class _Layout(Strict):
+    model_config = pydantic.ConfigDict(strict=False)
 
 
-class Headers(_Strict):
+class Headers(_Layout):
     """What stands above a table's columns."""
 
     dataset: str = "Dataset"
@@ -134,7 +134,7 @@ class Headers(_Strict):
     percent_of: str = ""
 
 
-class TableLayout(_Strict):
+class TableLayout(_Layout):
     """A table's layout; the module's text explains each key."""
 
     kind: Literal["table"]
@@ -148,10 +148,10 @@ class TableLayout(_Strict):
     spread: Spread = "standard_error"
     digits: int | None = pydantic.Field(default=None, ge=0, le=15)
     bold: Literal["one_standard_error", "best", "none"] = "one_standard_error"
-    names: dict[str, str] = {}
-    settings: dict[str, str] = {}
+    names: dict[str, str] = pydantic.Field({})
+    settings: dict[str, str] = pydantic.Field({})
     lacking: Literal["repeat", "last"] = "repeat"
-    row_labels: dict[str, str] = {}
+    row_labels: dict[str, str] = pydantic.Field({})
     relative_to: str | None = None
     average_rank: bool = False
     notes: tuple[str, ...] = ()
@@ -164,14 +164,15 @@ class TableLayout(_Strict):
 
     def settle(self, swept: Iterable[str], measured: Sequence[str] = ()) -> TableLayout:
         """The layout with its columns named, and with the swept paths that it does not name among the rows."""
+        paths = list(swept)
         columns = (self.columns,) if isinstance(self.columns, str) else self.columns
-        if self.columns == "auto":
-            columns = tuple(swept)[-1:] or ("metric",)
-        rest = (path for path in swept if path not in (*self.rows, *columns))
+        if columns == ("auto",):
+            columns = tuple(paths[-1:]) or ("metric",)
+        rest = [path for path in paths if path not in (*self.rows, *columns)]
         return self.model_copy(update={"rows": (*self.rows, *rest), "columns": columns})
 
 
-class Panel(_Strict):
+class Panel(_Layout):
     """One panel of a figure."""
 
     metric: str
@@ -179,7 +180,7 @@ class Panel(_Strict):
     label: str = ""
 
 
-class FigureLayout(_Strict):
+class FigureLayout(_Layout):
     """A figure's layout; the module's text explains each key."""
 
     kind: Literal["figure"]
@@ -201,7 +202,7 @@ class FigureLayout(_Strict):
     band: Spread = "standard_error"
     lines: str = "methods"
     normalise: Literal["none", "max", "min"] = "none"
-    at: Annotated[dict[str, str], pydantic.BeforeValidator(_as_texts)] = {}
+    at: Annotated[dict[str, str], pydantic.BeforeValidator(_as_texts)] = pydantic.Field({})
     datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] = ()
 
@@ -213,10 +214,13 @@ class FigureLayout(_Strict):
             raise ValueError(f"lines: only curves have lines, and `draw` is {self.draw}")
         if self.normalise != "none" and self.draw not in ("curves", "bars"):
             raise ValueError(f"normalise: only curves and bars are normalised, and `draw` is {self.draw}")
-        panels = self.panels if isinstance(self.panels, str) else "metrics"
-        taken = self.lines if self.draw == "curves" else "datasets" if self.x == "dataset" else ""
-        if taken and taken in panels:
-            raise ValueError(f"panels: there is one for each of the {taken}, which stand within a panel, too")
+        within = ""
+        if self.draw == "curves":
+            within = self.lines
+        elif self.x == "dataset":
+            within = "datasets"
+        if within and within in self.panels_of:
+            raise ValueError(f"panels: there is one for each of the {within}, which stand within a panel, too")
         if self.draw in ("curves", "heatmap") and self.x in ("dataset", "method"):
             raise ValueError(f"x: must be a swept path, and not {self.x}, where `draw` is {self.draw}")
         if self.y != "auto" and self.draw != "heatmap":
@@ -235,52 +239,60 @@ class FigureLayout(_Strict):
 
         An axis for which there is nothing stays `auto`.
         """
-        several = [path for path, n in swept.items() if n > 1 and path not in self.at and path != self.lines]
         free = [path for path in swept if path not in self.at and path != self.lines]
-        found = several if len(several) > (self.draw == "heatmap") else free
+        several = [path for path in free if swept[path] > 1]
         x, y = self.x, self.y
         if self.draw == "heatmap":
-            x = next((path for path in found[::-1] if path != y), x) if x == "auto" else x
-            y = next((path for path in found[::-1] if path != x), y) if y == "auto" else y
+            last_first = (several if len(several) > 1 else free)[::-1]
+            if x == "auto":
+                x = next((path for path in last_first if path != y), "auto")
+            if y == "auto":
+                y = next((path for path in last_first if path != x), "auto")
         elif x == "auto" and self.draw == "scatter":
-            x = next((name for name in TIMES if name in measured), x)
+            x = next((name for name in TIMES if name in measured), "auto")
         elif x == "auto" and self.draw == "curves":
-            x = found[-1] if found else x
+            x = next(reversed(several or free), "auto")
         elif x == "auto":
-            x = several[-1] if several else "method"
+            x = next(reversed(several), "method")
         return self.model_copy(update={"x": x, "y": y})
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The swept paths that axes, lines and `at` stand for (of a settled layout)."""
-        axes = {"curves": (self.x,), "scatter": (), "heatmap": (self.x, self.y)}.get(
-            self.draw, () if self.x in ("method", "dataset") else (self.x,)
-        )
-        lines = () if self.lines in LINE_KINDS else (self.lines,)
-        return (*axes, *lines, *self.at)
+        axes = [self.x]
+        if self.draw == "heatmap":
+            axes.append(self.y)
+        if self.draw == "scatter" or self.x in ("method", "dataset"):
+            axes = []
+        if self.lines not in LINE_KINDS:
+            axes.append(self.lines)
+        return (*axes, *self.at)
 
     @property
     def apart(self) -> tuple[Dimension, ...]:
         """What each figure is of (of a settled layout): the dimensions that no panel, line or axis stands for."""
-        panels = self.panels if isinstance(self.panels, str) else "metrics"
-        gone = {
-            "metrics": {"metric"}, "datasets": {"dataset"},
-            "metrics_by_datasets": {"metric", "dataset"}, "datasets_by_metrics": {"metric", "dataset"},
-        }[panels]  # fmt: skip
+        shown = {kind.removesuffix("s") for kind in self.panels_of.split("_by_")}
         if self.draw != "heatmap":
-            gone |= {LINE_KINDS.get(self.lines, "")} | ({"dataset"} if self.x == "dataset" else set())
+            shown.add(LINE_KINDS.get(self.lines, ""))
+        if self.x == "dataset":
+            shown.add("dataset")
         every: tuple[Dimension, ...] = ("dataset", "metric", "method")
-        return tuple(each for each in every if each not in gone)
+        return tuple(each for each in every if each not in shown)
+
+    @property
+    def panels_of(self) -> str:
+        """What there is a panel for: `metrics`, also where they are listed, `datasets`, or each pair of the two."""
+        return self.panels if isinstance(self.panels, str) else "metrics"
 
 
-class FactColumn(_Strict):
+class FactColumn(_Layout):
     """One column of a table of data sets."""
 
     fact: str
     header: str = ""
 
 
-class DatasetsLayout(_Strict):
+class DatasetsLayout(_Layout):
     """The layout of a table of data sets; the module's text explains each key."""
 
     kind: Literal["datasets"]
@@ -294,7 +306,7 @@ class DatasetsLayout(_Strict):
 _LONGEST = 100  # bytes of a part of a file's name
 
 _Model = TypeVar("_Model", TableLayout, FigureLayout, DatasetsLayout)
-_KINDS: dict[type[_Strict], str] = {TableLayout: "table", FigureLayout: "figure", DatasetsLayout: "datasets"}
+_KINDS: dict[type[_Layout], str] = {TableLayout: "table", FigureLayout: "figure", DatasetsLayout: "datasets"}
 
 
 def names() -> list[str]:
@@ -336,11 +348,15 @@ def stem(name: str) -> str:
 def stems(asked: Sequence[LayoutSpec]) -> list[str]:
     """A file stem for each entry: the layout's, with the metric where the layout comes twice, then a number."""
     plain = [stem(entry.layout) for entry in asked]
-    longer = [
-        f"{stem}_{file_name(entry.metric)}" if plain.count(stem) > 1 and entry.metric else stem
-        for stem, entry in zip(plain, asked, strict=True)
-    ]
-    return [f"{s}_{longer[: k + 1].count(s)}" if longer.count(s) > 1 else s for k, s in enumerate(longer)]
+    longer = []
+    for name, entry in zip(plain, asked, strict=True):
+        twice = plain.count(name) > 1
+        longer.append(f"{name}_{file_name(entry.metric)}" if twice and entry.metric else name)
+    different = []
+    for k, name in enumerate(longer):
+        number = longer[: k + 1].count(name)
+        different.append(f"{name}_{number}" if longer.count(name) > 1 else name)
+    return different
 
 
 def file_name(text: str) -> str:
@@ -348,63 +364,58 @@ def file_name(text: str) -> str:
     plain = re.sub(r"[^\w.-]", "_", text)
     if len(plain.encode()) <= _LONGEST:
         return plain
-    return (
-        f"{plain[: _LONGEST // 4]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"  # a letter has four bytes at most
-    )
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{plain[: _LONGEST // 4]}-{digest}"  # a letter has four bytes at most
 
 
 def _load(model: type[_Model], entry: LayoutSpec) -> _Model:
-    name, wanted = entry.layout, _KINDS[model]
-    document = _read(name, wanted)
-    own = entry.options if entry.metric is None else {**entry.options, "metric": entry.metric}
+    """The layout of an entry: what the file says, and over it what the entry says."""
+    kind = _KINDS[model]
+    document = _read(entry.layout, kind)
+    own = dict(entry.options)
+    if entry.metric is not None:
+        own["metric"] = entry.metric
+    written = {**document.data, **own}
+    if written.get("kind") != kind:
+        raise ResultsError(f"{document.place(('kind',))}: kind: is {written.get('kind')!r}; a {kind} was asked for")
     try:
-        return model.model_validate({**document.data, **own})
+        return model.model_validate(written)
     except pydantic.ValidationError as error:
-        errors = error.errors()
-        of_kind = [each for each in errors if each["loc"] == ("kind",)]  # of another kind nothing else matters
-        problems = [_problem(document, name, model, own, each) for each in of_kind or errors]
-        raise ResultsError("\n".join(problems)) from error
+        lines = []
+        for problem in problems_of(error):
+            in_entry = bool(problem.path) and problem.path[0] in own
+            where = f"the experiment's entry with layout {entry.layout}" if in_entry else document.place(problem.path)
+            lines.append(f"{where}: {problem}")
+        raise ResultsError("\n".join(lines)) from error
 
 
-def _problem(document: Document, name: str, model: type[_Model], own: Mapping[str, Any], error: Any) -> str:
-    """One line for one of pydantic's errors: where, the key, what is wrong."""
-    location: tuple[str | int, ...] = error["loc"]
-    where = (
-        f"the experiment's entry with layout {name}" if location and location[0] in own else document.place(location)
-    )
-    key = ".".join(map(str, location))
-    if location == ("kind",):
-        kind = None if error["type"] == "missing" else error["input"]
-        return f"{where}: kind: is {kind!r}; a {_KINDS[model]} was asked for"
-    if error["type"] == "extra_forbidden":
-        inner: dict[str, type[_Strict]] = {"headers": Headers, "panels": Panel}
-        known = inner.get(str(location[0]), model) if len(location) > 1 else model
-        return f"{where}: {key}: {describe_finding(error, known.model_fields)}"
-    if not location:  # of a model's own checks, which name the key
-        return f"{where}: {error['msg'].removeprefix('Value error, ')}"
-    return f"{where}: {key}: {describe_finding(error)}"
-
-
-def _of_kind(name: str, kind: str) -> bool:
-    content = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    return re.search(rf"^kind: {kind}\b", content, re.MULTILINE) is not None
-
-
-def _read(name: str, wanted: str | None = None) -> Document:
+def _read(name: str, kind: str) -> Document:
     """The layout file, found and read; where there is none, those of the kind that is wanted are listed."""
     own = name.endswith((".yaml", ".yml"))
     if own and not Path(name).is_file():
         raise ResultsError(f"no layout file {name}")
     if not own and name not in names():
-        known = [each for each in names() if wanted is None or _of_kind(each, wanted)]
-        hint = suggest_name(name, known)
-        listing = f"known: {', '.join(each for each in known if '/' not in each)}, and those of the papers' tables"
-        raise ResultsError(f"unknown layout {name!r}{hint} ({listing}; or your own file, NAME.yaml)")
-    packaged = _FOLDER / f"{name}.yaml"
+        raise ResultsError(f"unknown layout {name!r}{_suggest(name, kind)}")
     try:
-        document = read_yaml(name) if own else read_yaml_text(packaged.read_text(encoding="utf-8"), f"layout {name}")
+        document = read_yaml(name) if own else read_yaml_text(_packaged_text(name), f"layout {name}")
     except ConfigError as error:
         raise ResultsError(str(error)) from error
     if not isinstance(document.data, dict):
         raise ResultsError(f"{name}: holds no layout (a mapping that begins with `kind: table` or `kind: figure`)")
     return document
+
+
+def _packaged_text(name: str) -> str:
+    return (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def _suggest(name: str, kind: str) -> str:
+    """The end of a message: the packaged layouts of a kind, the nearest first."""
+    known = [each for each in names() if _is_of_kind(each, kind)]
+    generic = ", ".join(each for each in known if "/" not in each)
+    hint = suggest_name(name, known)
+    return f"{hint} (known: {generic}, and those of the papers' tables; or your own file, NAME.yaml)"
+
+
+def _is_of_kind(name: str, kind: str) -> bool:
+    return re.search(rf"^kind: {kind}\b", _packaged_text(name), re.MULTILINE) is not None
