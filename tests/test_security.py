@@ -65,7 +65,8 @@ def test_nothing_in_the_package_unpickles_evaluates_or_starts_a_shell() -> None:
                 asked = [keyword for keyword in node.keywords if keyword.arg in ("allow_pickle", "shell")]
                 said = {keyword.arg: ast.unparse(keyword.value) for keyword in asked}
                 assert said.get("allow_pickle", "False") == "False", path
-                assert said.get("shell", "False") == "False", path
+                if ast.unparse(node.func) != "get_completion_script":  # whose `shell` is the name of one
+                    assert said.get("shell", "False") == "False", path
                 if getattr(node.func, "attr", "") == "load" and ast.unparse(node.func) == "np.load":
                     assert "allow_pickle" in said, path
     assert trusting == ["execution/models.py"]
