@@ -4,7 +4,7 @@ Each check is of what could be read (`Draft`); what is wrong by itself has been 
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -20,7 +20,7 @@ from mlcdr.experiment.method import MethodSpec, below, judge_component
 from mlcdr.experiment.model import LABELLED, Experiment, method_text
 from mlcdr.experiment.problems import KeyPath, Problem, dotted, problems_of
 from mlcdr.experiment.splits import number_of_splits, read_labelled
-from mlcdr.experiment.tune import listed
+from mlcdr.experiment.varied import Varied, list_varied
 from mlcdr.methods.component import Component, read_component
 from mlcdr.methods.declarations import RENAMED
 from mlcdr.methods.registry import resolve
@@ -163,67 +163,6 @@ def check_labelled(draft: Draft, problems: Problems) -> None:
                 problems.report(problem.below(*here, i))
 
 
-@dataclass(frozen=True)
-class Varied:
-    """A parameter that a sweep or a grid varies.
-
-    Attributes
-    ----------
-    here : tuple
-        The keys at which its values stand.
-    path : str
-        Its path in a method.
-    values : sequence
-    among : mapping
-        The methods that are meant, by name: all in a sweep, one in a grid.
-    """
-
-    here: KeyPath
-    path: str
-    values: Sequence[Any]
-    among: Mapping[str, MethodSpec]
-
-    def parts(self, value: Any) -> dict[str, Component]:
-        """Method → the component that has the parameter, with this value put in."""
-        parts = {}
-        for name, spec in self.among.items():
-            changed = spec.with_value(self.path, value)
-            at = changed.component_at(self.path) if changed is not None else None
-            if at is not None:
-                parts[name] = at[0]
-        return parts
-
-    def methods_that_set_it(self) -> list[str]:
-        """The methods that have a value for it themselves."""
-        setting = []
-        for name, spec in self.among.items():
-            at = spec.component_at(self.path)
-            if at is not None and at[1] == (self.parameter,) and self.parameter in at[0].params:
-                setting.append(name)
-        return setting
-
-    @property
-    def parameter(self) -> str:
-        """The last key of its path."""
-        return self.path.rpartition(".")[2]
-
-
-def list_varied(draft: Draft) -> Iterator[Varied]:
-    """All that a config varies of its methods, as far as these could be read."""
-    specs = draft.methods()
-    for path, values in draft.sweep.items():
-        if path != LABELLED:
-            yield Varied(("sweep", path), path, values if isinstance(values, list) else [], specs)
-    for name, spec in specs.items():
-        if spec.tune is None:
-            continue
-        grids: dict[KeyPath, Mapping[str, Any]] = {("grid",): spec.tune.grid}
-        grids |= {("grids", dataset): grid for dataset, grid in spec.tune.grids.items()}
-        for where, grid in grids.items():
-            for path, values in grid.items():
-                yield Varied(("methods", name, "tune", *where, path), path, listed(values), {name: spec})
-
-
 def check_varied(draft: Draft, problems: Problems, instances: bool = False) -> None:
     """What is varied must be a parameter of a method that does not set it itself, and every value possible.
 
@@ -234,16 +173,15 @@ def check_varied(draft: Draft, problems: Problems, instances: bool = False) -> N
     instances : bool
         Whether components may be made, to check what only instances of their classes tell.
     """
-    for each in list_varied(draft):
-        in_sweep = each.here[0] == "sweep"
-        if in_sweep and each.path.partition(".")[0] == "splits":
+    for each in list_varied(draft.sweep, draft.methods()):
+        if each.in_sweep and each.path.partition(".")[0] == "splits":
             problems.add(each.here, f"of the splits only `{LABELLED}` can be swept")
             continue
-        if not in_sweep and each.path in draft.sweep:
+        if not each.in_sweep and each.path in draft.sweep:
             problems.add(each.here, "is swept, too; leave it out in one of the two places")
             continue
         # a method that could not be read may have the parameter
-        all_read = bool(each.among) and (not in_sweep or len(each.among) == len(draft.values["methods"]))
+        all_read = bool(each.among) and (not each.in_sweep or len(each.among) == len(draft.values["methods"]))
         if all_read and not each.parts(None):
             problems.add(each.here, _describe_unknown(each))
         _check_values(each, problems, instances)
@@ -297,7 +235,7 @@ def _describe_unknown(varied: Varied) -> str:
     nearest = difflib.get_close_matches(path, close, n=1, cutoff=0)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     known = ", ".join(each for each, is_inner in every.items() if not is_inner) or "none"
-    if varied.here[0] == "sweep":
+    if varied.in_sweep:
         return f"no method has this parameter{hint} (there are: {known})"
     return f"the method {varied.here[1]} has no such parameter{hint} (it has: {known})"
 

@@ -19,9 +19,10 @@ from typing import Any
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec
+from mlcdr.experiment.problems import KeyPath, dotted
 from mlcdr.experiment.splits import read_labelled
-from mlcdr.experiment.tune import listed
+from mlcdr.experiment.varied import list_varied
 from mlcdr.methods import contracts, registry
 from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import Declaration
@@ -46,14 +47,14 @@ class Findings:
 
 def compare_with_data(experiment: Experiment) -> Findings:
     """Compare an experiment with its data sets, which are read."""
-    found: dict[str, None] = {}
-    remarks: dict[str, None] = {}
+    mistakes: list[str] = []
+    remarks: list[str] = []
     for i, spec in enumerate(experiment.datasets):
         source = DataSource.of(spec, experiment.splits)
         try:
             dataset = source.load()
         except UserError as error:
-            found[f"datasets.{i}: {error}"] = None
+            mistakes.append(f"datasets.{i}: {error}")
             continue
         n_train = dataset.n_instances
         try:
@@ -63,18 +64,22 @@ def compare_with_data(experiment: Experiment) -> Findings:
             for value in experiment.sweep.get(LABELLED, ()):
                 divided.split(0, read_labelled(value))
         except ConfigError as error:
-            found |= dict.fromkeys(error.problems)
+            mistakes += error.problems
         except UserError as error:
-            found[f"splits: {error}"] = None
-        found |= dict.fromkeys(find_unfit_features(experiment, dataset))
-        for k, metric in enumerate(experiment.metrics):
-            if (at := metric.params.get("k", 0)) > dataset.n_labels:
-                remarks[
-                    f"metrics.{k}: {metric.label}: {dataset.name} has {dataset.n_labels} labels, fewer than {at}"
-                ] = None
+            mistakes.append(f"splits: {error}")
+        mistakes += find_unfit_features(experiment, dataset)
+        remarks += _remark_on_ranks(experiment, dataset)
         for line, fails in find_misfits(experiment, dataset, n_train):
-            (found if fails else remarks)[line] = None
-    return Findings(list(found), list(remarks))
+            (mistakes if fails else remarks).append(line)
+    return Findings([*dict.fromkeys(mistakes)], [*dict.fromkeys(remarks)])
+
+
+def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[str]:
+    """The metrics of the first k labels of a ranking, where a data set has fewer."""
+    for i, metric in enumerate(experiment.metrics):
+        k = metric.params.get("k", 0)
+        if k > dataset.n_labels:
+            yield f"metrics.{i}: {metric.label}: {dataset.name} has {dataset.n_labels} labels, fewer than {k}"
 
 
 def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[str]:
@@ -83,7 +88,8 @@ def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[st
         first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
         why = contracts.find_misfit(first.build(check=False), dataset.kind_of_features)
         if why:
-            step = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`" * ("missing" in why)
+            fills = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`"
+            step = fills if dataset.kind_of_features == "gaps" else ""
             yield f"methods.{name}: {why}{step} ({dataset.name})"
 
 
@@ -91,36 +97,37 @@ def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iter
     """The parameters that do not fit a data set of this size, with their places; and whether trials fail then."""
     whole = _Sizes(dataset.name, n_train, dataset.n_features, dataset.n_labels)
     for name, spec in experiment.methods.items():
-        written: list[tuple[str, str, Any]] = [
-            (path, f"sweep.{path}.{i}", value)
-            for path, values in experiment.sweep.items()
-            for i, value in enumerate(values)
-        ]
-        tune = spec.tune
-        if tune is not None:
-            grid, key = tune.grid, f"methods.{name}.tune.grid"
-            if dataset.name in tune.grids:
-                grid, key = tune.grids[dataset.name], f"methods.{name}.tune.grids.{dataset.name}"
-            written += [(path, f"{key}.{path}", value) for path, v in grid.items() for value in listed(v)]
-        varied: dict[str, list[Any]] = {}
-        for path, _, value in written:
-            varied.setdefault(path, []).append(value)
-        places = {place.path: place for place in _places(spec)}
-        sizes: dict[str, _Sizes] = {}
-        for place in places.values():  # each component before its parts
-            seen = sizes.get(place.path.rpartition(".")[0], whole)
-            for parameter, value in place.component.params.items():
-                yield from place.find_misfits(parameter, value, seen, f"methods.{name}.{place.written}.{parameter}")
-            for path, key, value in written:
-                of, _, parameter = path.rpartition(".")
-                # later steps see what the first one leaves
-                of = "feature_space" if of == "feature_space.0" and len(spec.feature_space) == 1 else of
-                if of == place.path:
-                    yield from place.find_misfits(parameter, value, seen, key)
-            sizes[place.path] = place.of_parts(seen, varied)
+        varied = _varied_values(experiment, name, dataset.name)
+        for part in _parts(spec, whole, varied):
+            for parameter, value in part.component.params.items():
+                yield from part.find_misfits(parameter, value, f"methods.{name}.{part.written}.{parameter}")
+            for path, values in varied.items():
+                place, _, parameter = path.rpartition(".")
+                for key, value in values if place == part.path else ():
+                    yield from part.find_misfits(parameter, value, key)
 
 
 _Line = tuple[str, bool]  # what does not fit, and whether trials fail by it
+_Values = Mapping[str, list[tuple[str, Any]]]  # path of a parameter → its values, each with its key path
+
+
+def _varied_values(experiment: Experiment, method: str, dataset: str) -> _Values:
+    """The values that are tried of a method's parameters on a data set."""
+    spec = experiment.methods[method]
+    grids = spec.tune.grids if spec.tune is not None else {}
+    others: list[KeyPath] = [("grids", name) for name in grids if name != dataset]
+    if dataset in grids:
+        others.append(("grid",))
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for varied in list_varied(experiment.sweep, {method: spec}):
+        if varied.here[3:-1] in others:
+            continue
+        path, key = varied.path, dotted(varied.here)
+        if len(spec.feature_space) == 1 and path.startswith("feature_space.0."):
+            path = path.replace(".0.", ".", 1)
+        for i, value in enumerate(varied.values):
+            found.setdefault(path, []).append((f"{key}.{i}" if varied.in_sweep else key, value))
+    return found
 
 
 @dataclass(frozen=True)
@@ -140,15 +147,16 @@ class _Sizes:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A component of a method, and whether its input is what the data set has or is computed from it.
+class _Part:
+    """A component of a method, and what it sees.
 
     Attributes
     ----------
     path, written : str
         Its path in a sweep, and its path in the config's file.
     features, labels : bool
-        Whether its features are the data set's own, and whether it sees all labels.
+        Whether its features are the data set's own, and not computed from these, and whether it sees all labels.
+    seen : _Sizes
     """
 
     component: Component
@@ -156,104 +164,126 @@ class _Place:
     written: str
     features: bool
     labels: bool
+    seen: _Sizes
 
-    def find_misfits(self, parameter: str, value: Any, seen: _Sizes, key: str) -> Iterator[_Line]:
+    @property
+    def declared(self) -> Declaration:
+        """What the component declares."""
+        return self.component.declaration()
+
+    def find_misfits(self, parameter: str, value: Any, key: str) -> Iterator[_Line]:
         """What is wrong with a parameter's value, which stands at `key`."""
-        number = isinstance(value, int) and not isinstance(value, bool)
-        for bound, fails in ((self._bound(parameter, seen), True), (self._limit(parameter, seen), False)):
-            if bound is not None and number and value > bound[0]:
-                message = f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
-                yield message if fails else f"{message}, and means all of them", fails
-        of_rows = parameter == "instances" and self.labels
-        if number and (self.features or of_rows) and self._declared.sizes_members:
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield from self._find_wrong_number(parameter, value, key)
+        if self.labels and parameter in self.declared.checks_of_labels:
+            cls: Any = registry.resolve(self.component.family, self.component.name)
             try:
-                self._with({parameter: value}).sizes_of_a_member(seen.rows, seen.features)
+                cls.checks_of_labels[parameter](value, self.seen.labels)
+            except (TypeError, ValueError) as error:
+                yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({self.seen.of})", True
+
+    def _find_wrong_number(self, parameter: str, value: int, key: str) -> Iterator[_Line]:
+        bound, limit = self._bound(parameter), self._limit(parameter)
+        if bound is not None and value > bound[0]:
+            yield f"{key}: {value} is more than the {bound[0]} {bound[1]} of {self.seen.of}", True
+        if limit is not None and value > limit[0]:
+            yield (
+                f"{key}: {value} is more than the {limit[0]} {limit[1]} of {self.seen.of}, and means all of them",
+                False,
+            )
+        of_rows = parameter == "instances" and self.labels
+        if (self.features or of_rows) and self.declared.sizes_members:
+            try:
+                self._with({parameter: value}).sizes_of_a_member(self.seen.rows, self.seen.features)
             except ValueError as error:
                 if str(error).startswith(f"{parameter}="):
-                    yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({seen.of})", True
-        if self.labels and parameter in self._declared.checks_of_labels:
-            try:
-                cls: Any = registry.resolve(self.component.family, self.component.name)
-                cls.checks_of_labels[parameter](value, seen.labels)
-            except (TypeError, ValueError) as error:
-                yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({seen.of})", True
+                    yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({self.seen.of})", True
 
-    def of_parts(self, seen: _Sizes, varied: Mapping[str, list[Any]]) -> _Sizes:
+    def _limit(self, parameter: str) -> tuple[int, str] | None:
+        """The number above which a parameter has no further effect, as its class declares it, and what is counted."""
+        counts = self.declared.at_most.get(parameter, "")
+        return {"rows": (self.seen.rows, "training rows"), "labels": (self.seen.labels, "labels")}.get(counts)
+
+    def _bound(self, parameter: str) -> tuple[int, str] | None:
+        """The largest value that a class of mlcdr allows for a number of dimensions; None for any other parameter."""
+        if not self.declared.target.startswith("mlcdr."):
+            return None  # what a class of the user's own allows is not known
+        labels = (self.seen.labels, "labels")
+        features = (self.seen.features, "features") if self.features else None
+        if parameter in self.declared.sizes_of_labels:
+            return labels
+        match self.component.family, parameter:
+            case _, "n_features":
+                return features
+            case "feature_space", "n_components":
+                return features
+            case "label_space", "n_components":
+                return labels
+            case "dual_space", "n_components":
+                return min(features or labels, labels)
+            case "dual_space", "n_labels":
+                return labels
+        return None
+
+    def inner(self, varied: _Values) -> Iterator[_Part]:
+        """The components in it, and all in these; some of them have the same input."""
+        seen = self._seen_by_members(varied)
+        for parameter, component in self.component.parts().items():
+            of_all = parameter in self.declared.parts_of_all_labels
+            part = _Part(
+                component,
+                f"{self.path}.{parameter}",
+                f"{self.written}.{parameter}.{component.name}",
+                self.features and of_all,
+                self.labels and of_all,
+                seen,
+            )
+            yield part
+            yield from part.inner(varied)
+
+    def _seen_by_members(self, varied: _Values) -> _Sizes:
         """The sizes that its parts see: for a member with drawn rows and features, the smallest possible sizes."""
-        if not self._declared.sizes_members:
-            return seen
-        own = {
-            path.rpartition(".")[2]: values for path, values in varied.items() if path.rpartition(".")[0] == self.path
-        }
-        found = []
-        for values in product(*own.values()):
+        if not self.declared.sizes_members:
+            return self.seen
+        own = {}
+        for path, values in varied.items():
+            if path.rpartition(".")[0] == self.path:
+                own[path.rpartition(".")[2]] = [value for _, value in values]
+        sizes = []
+        for point in product(*own.values()):
             with contextlib.suppress(ValueError):  # which is reported where the number stands
-                member = self._with(dict(zip(own, values, strict=True)))
-                found.append(member.sizes_of_a_member(seen.rows, seen.features))
-        if not found:
-            return seen
-        rows, features = map(min, zip(*found, strict=True))
-        return replace(seen, rows=rows, features=features, member=f" that a member of the {self.component.name} gets")
+                member = self._with(dict(zip(own, point, strict=True)))
+                sizes.append(member.sizes_of_a_member(self.seen.rows, self.seen.features))
+        if not sizes:
+            return self.seen
+        rows, features = map(min, zip(*sizes, strict=True))
+        name = self.component.name
+        return replace(self.seen, rows=rows, features=features, member=f" that a member of the {name} gets")
 
     def _with(self, values: Mapping[str, Any]) -> Any:
         """The estimator with other values of some parameters, without the components in it."""
-        parts = self._declared.components
-        plain = {key: value for key, value in {**self.component.params, **values}.items() if key not in parts}
+        given = {**self.component.params, **values}
+        plain = {key: value for key, value in given.items() if key not in self.declared.components}
         return Component(self.component.family, self.component.name, plain).build(check=False)
 
-    def parts(self) -> Iterator[_Place]:
-        """The components in it; some of them have the same input."""
-        for parameter, part in self.component.parts().items():
-            path, written = (f"{place}.{parameter}" for place in (self.path, self.written))
-            of_all = parameter in self._declared.parts_of_all_labels
-            features, labels = (sees and of_all for sees in (self.features, self.labels))
-            place = _Place(part, path, f"{written}.{part.name}", features, labels)
-            yield place
-            yield from place.parts()
 
-    @property
-    def _declared(self) -> Declaration:
-        return self.component.declaration()
-
-    def _limit(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
-        """The number above which a parameter has no further effect, as its class declares it, and what is counted."""
-        counts = self._declared.at_most.get(parameter, "")
-        return {"rows": (seen.rows, "training rows"), "labels": (seen.labels, "labels")}.get(counts)
-
-    def _bound(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
-        """The largest value that a class of mlcdr allows for a number of dimensions; None for any other parameter."""
-        if not self._declared.target.startswith("mlcdr."):
-            return None  # what a class of the user's own allows is not known
-        features, labels = (seen.features, "features") if self.features else None, (seen.labels, "labels")
-        if parameter in self._declared.sizes_of_labels:
-            return labels
-        if parameter == "n_features":
-            return features
-        known: dict[str, dict[str, tuple[int, str] | None]] = {
-            "feature_space": {"n_components": features},
-            "label_space": {"n_components": labels},
-            "dual_space": {"n_components": min(features or labels, labels), "n_labels": labels},
-        }
-        return known.get(self.component.family, {}).get(parameter)
-
-
-def _places(spec: MethodSpec) -> Iterator[_Place]:
-    """The components of a method, each before its parts."""
+def _parts(spec: MethodSpec, whole: _Sizes, varied: _Values) -> Iterator[_Part]:
+    """The components of a method, each before those in it."""
     alone = spec.instance_space is None and spec.dual_space is None  # whether nothing else is between
-    own_features, own_labels = alone and not spec.feature_space, alone and spec.label_space is None
-    steps = [
-        (f"feature_space.{i}" if i or len(spec.feature_space) > 1 else "feature_space", step, not i)
-        for i, step in enumerate(spec.feature_space)
-    ]
-    others = [
-        ("dual_space", spec.dual_space, not spec.feature_space),
-        ("label_space", spec.label_space, True),
-        ("learner", spec.learner, own_features),
-        ("threshold", spec.threshold, own_features),
-        ("instance_space", spec.instance_space, True),
-    ]
-    for path, component, features in (*steps, *others):
-        if component is not None:
-            place = _Place(component, path, f"{path}.{component.name}", features, own_labels)
-            yield place
-            yield from place.parts()
+    unreduced = alone and not spec.feature_space
+    has_own_features = {
+        "dual_space": not spec.feature_space,
+        "label_space": True,
+        "learner": unreduced,
+        "threshold": unreduced,
+        "instance_space": True,
+    }
+    for at, component in spec.by_path().items():
+        # later steps see what the first one leaves
+        is_first_step = component.family == "feature_space" and at[-1] in ("feature_space", 0)
+        features = is_first_step or has_own_features.get(component.family, False)
+        path = dotted(at)
+        labels = alone and spec.label_space is None
+        part = _Part(component, path, f"{path}.{component.name}", features, labels, whole)
+        yield part
+        yield from part.inner(varied)

@@ -1,0 +1,81 @@
+"""What an experiment varies of its methods: the parameters in its sweep, and those in the grids of single methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlcdr.experiment.method import MethodSpec
+from mlcdr.experiment.model import LABELLED
+from mlcdr.experiment.problems import KeyPath
+from mlcdr.experiment.tune import listed
+from mlcdr.methods.component import Component
+
+
+@dataclass(frozen=True)
+class Varied:
+    """A parameter that a sweep or a grid varies.
+
+    Attributes
+    ----------
+    here : tuple
+        The keys at which its values stand.
+    path : str
+        Its path in a method.
+    values : sequence
+    among : mapping
+        The methods that are meant, by name: all in a sweep, one in a grid.
+    """
+
+    here: KeyPath
+    path: str
+    values: Sequence[Any]
+    among: Mapping[str, MethodSpec]
+
+    @property
+    def in_sweep(self) -> bool:
+        """Whether it is in the sweep, and not in a method's own grid."""
+        return self.here[0] == "sweep"
+
+    @property
+    def parameter(self) -> str:
+        """The last key of its path."""
+        return self.path.rpartition(".")[2]
+
+    def parts(self, value: Any) -> dict[str, Component]:
+        """Method → the component that has the parameter, with this value put in."""
+        parts = {}
+        for name, spec in self.among.items():
+            changed = spec.with_value(self.path, value)
+            at = changed.component_at(self.path) if changed is not None else None
+            if at is not None:
+                parts[name] = at[0]
+        return parts
+
+    def methods_that_set_it(self) -> list[str]:
+        """The methods that have a value for it themselves."""
+        setting = []
+        for name, spec in self.among.items():
+            at = spec.component_at(self.path)
+            if at is not None and at[1] == (self.parameter,) and self.parameter in at[0].params:
+                setting.append(name)
+        return setting
+
+
+def list_varied(sweep: Mapping[str, Any], methods: Mapping[str, MethodSpec]) -> Iterator[Varied]:
+    """All that is varied of some methods; `splits.labelled` is none of their parameters, and not listed."""
+    for path, values in sweep.items():
+        if path != LABELLED:
+            yield Varied(("sweep", path), path, values if isinstance(values, list | tuple) else (), methods)
+    for name, spec in methods.items():
+        if spec.tune is None:
+            continue
+        yield from _list_grid(spec.tune.grid, ("methods", name, "tune", "grid"), {name: spec})
+        for dataset, grid in spec.tune.grids.items():
+            yield from _list_grid(grid, ("methods", name, "tune", "grids", dataset), {name: spec})
+
+
+def _list_grid(grid: Mapping[str, Any], here: KeyPath, among: Mapping[str, MethodSpec]) -> Iterator[Varied]:
+    for path, values in grid.items():
+        yield Varied((*here, path), path, listed(values), among)
