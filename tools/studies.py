@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from scipy.stats import kendalltau
 
 from mlcdr.comparison.statistics import average_ranks, corrected_t, holm, paired_differences, wilcoxon
+from mlcdr.results.frame import group
 from mlcdr.results.results import open_results
 from mlcdr.tables import styles
 from mlcdr.tables.figures import STYLE
@@ -62,12 +63,12 @@ def collect(results: Path) -> None:
         for run in runs:
             found = open_results(results / run)
             metrics = [metric for metric in found.metrics if not metric.endswith("_seconds")]
-            for dataset, method, point in dict.fromkeys(key[:3] for key in found.cells):
+            for (dataset, method, *point), scores in group(found.taken, ["dataset", "method", *found.swept]):
                 row = [run, dataset, method, " ".join(filter(None, point))]
                 for metric in metrics:
-                    cell = found.cells[dataset, method, point, metric]
-                    values = found.split_values(dataset, method, point, metric, cell.setting).values()
-                    row.append(" ".join(f"{v:.4g}" for v in ([cell.mean] if study == "protocol" else values)))
+                    values = scores.loc[scores["metric"] == metric, "value"]
+                    shown = [values.mean()] if study == "protocol" else values
+                    row.append(" ".join(f"{value:.4g}" for value in shown))
                 rows.append(row)
         with (FOLDER / f"{study}.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")

@@ -480,7 +480,7 @@ def compare(
         from mlcdr.reproduce.stored import stored_on
 
         tables = [record] if isinstance(record, str) else record
-        found += stored_on(tables, {key[0] for each in found for key in each.cells})
+        found += stored_on(tables, {name for each in found for name in each.summary["dataset"]})
     joined = joining.join(found)
     if metric is not None:
         return comparison.compare(joined, metric, rope)

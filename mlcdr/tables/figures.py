@@ -331,11 +331,10 @@ def _legend_columns(labels: Sequence[str], width: float) -> int:
 
 def _what_is_shown(results: Results, layout: FigureLayout, spots: Sequence[Spot]) -> str:
     """What lines, bands, boxes and colours stand for."""
-    counts = [
-        cell.n
-        for key, cell in results.cells.items()
-        if any(spot.dataset in ("", key[0]) and spot.metric in ("", key[-1]) for spot in spots)
-    ]
+    counts = []
+    for dataset, metric, n in results.summary[["dataset", "metric", "n"]].itertuples(index=False, name=None):
+        if any(spot.dataset in ("", dataset) and spot.metric in ("", metric) for spot in spots):
+            counts.append(n)
     if not counts:
         return ""
     over = describe_splits(counts)

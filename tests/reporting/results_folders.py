@@ -49,6 +49,12 @@ def experiment(datasets, methods, metrics, sweep=None, tables=(), figures=()):
     }
 
 
+def cell_of(results, dataset, method, metric, at=()):
+    """The number that stands at a place; `n` is 0 where there is none."""
+    place = {"dataset": dataset, "method": method, "metric": metric, **dict(at)}
+    return results.at(pd.DataFrame([place])).iloc[0]
+
+
 def spread_around(mean, se, n=4):
     """n values (n even) with this mean and standard error."""
     step = se * np.sqrt(n) * np.sqrt((n - 1) / n)

@@ -17,7 +17,7 @@ from mlcdr.reproduce.published import compare_with_published
 from mlcdr.results.best import average_repetitions, show_best, take_best
 from mlcdr.results.frame import summarise
 from mlcdr.results.results import open_results
-from tests.reporting.results_folders import experiment, render_table, write_folder
+from tests.reporting.results_folders import cell_of, experiment, render_table, write_folder
 
 D, L = "dual_space.n_features", "dual_space.n_labels"
 
@@ -108,15 +108,16 @@ def test_a_grid_is_one_number_with_its_setting(tmp_path):
     found, values = folder(tmp_path)
     assert found.swept == ()
     assert found.grids == {"IDSR": (D, L)}
-    low, high = found.cell("emotions", "IDSR", (), "hamming_loss"), found.cell("emotions", "IDSR", (), "f1")
-    assert low.setting == ((D, "20%"), (L, "50%"))
-    assert high.setting == ((D, "100%"), (L, "100%"))
-    assert low.mean == pytest.approx(np.mean(values["emotions", "IDSR", "20%", "50%", "hamming_loss"]))
-    assert found.cell("emotions", "BR", (), "f1").setting == ()
-    means = np.mean(np.reshape(values["emotions", "BR", "", "", "f1"], (2, 3)), axis=1)
-    assert found.repetitions("emotions", "BR", (), "f1") == pytest.approx(means)
-    best = np.mean(np.reshape(values["emotions", "IDSR", "100%", "100%", "f1"], (2, 3)), axis=1)
-    assert found.repetitions("emotions", "IDSR", (), "f1") == pytest.approx(best)
+    low, high = (cell_of(found, "emotions", "IDSR", metric) for metric in ("hamming_loss", "f1"))
+    assert (low[D], low[L]) == ("20%", "50%")
+    assert (high[D], high[L]) == ("100%", "100%")
+    assert low["mean"] == pytest.approx(np.mean(values["emotions", "IDSR", "20%", "50%", "hamming_loss"]))
+    plain = cell_of(found, "emotions", "BR", "f1")
+    assert (plain[D], plain[L]) == ("", "")
+    of_f1 = found.repetition_means[found.repetition_means["metric"] == "f1"]
+    for method, point in (("BR", ("", "")), ("IDSR", ("100%", "100%"))):
+        means = np.mean(np.reshape(values[("emotions", method, *point, "f1")], (2, 3)), axis=1)
+        assert of_f1.loc[of_f1["method"] == method, "value"].to_list() == pytest.approx(means)
 
 
 def test_a_table_shows_the_setting_and_says_what_it_is(tmp_path):
@@ -156,8 +157,8 @@ def test_where_scores_are_missing_nothing_stands_in(tmp_path):
     lines = [line for line in path.read_text().splitlines() if not (",IDSR," in line and line.split(",")[-2] == "f1")]
     path.write_text("\n".join(lines) + "\n")
     again = open_results(found.folder)
-    assert again.cell("emotions", "IDSR", (), "f1") is None
-    assert again.cell("emotions", "IDSR", (), "hamming_loss").setting == ((D, "20%"), (L, "50%"))
+    assert cell_of(again, "emotions", "IDSR", "f1")["n"] == 0
+    assert cell_of(again, "emotions", "IDSR", "hamming_loss")[D] == "20%"
 
 
 def test_without_scores_there_is_no_best(tmp_path):

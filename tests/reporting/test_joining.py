@@ -8,7 +8,7 @@ from mlcdr.comparison import comparison
 from mlcdr.errors import ResultsError
 from mlcdr.results.joining import join
 from mlcdr.results.results import open_results
-from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder
+from tests.reporting.results_folders import PATH, as_printed, cell_of, experiment, published, write_folder
 
 LOSS = "hamming_loss"
 
@@ -70,7 +70,7 @@ def test_a_table_and_its_large_data_sets_are_parts_of_one_table(tmp_path):
     large = load(tmp_path / "t_large", of({"e": 0.2}, "A"), methods=other)
     got = join([table, stated, large])
     assert got.methods == ("A",)
-    assert {dataset for dataset, *_ in got.cells} == {"d", "e"}
+    assert set(got.summary["dataset"]) == {"d", "e"}
     assert got.remarks == ("In t_large: A has the label space pbr, not a.",)
     common = load(tmp_path / "x" / "t_large", of({"d": 0.1, "e": 0.2}, "A"), methods=other)
     assert join([table, common]).methods == ("A (t)", "A (t_large)"), "a data set in common"
@@ -96,7 +96,7 @@ def test_a_method_with_a_parameter_swept_in_one_folder_is_two_methods(tmp_path):
     swept = {("d", "A", size, LOSS): (0.1, 0.01, 4) for size in ("20%", "40%")}
     joined = join([load(tmp_path / "a", swept, swept=[PATH]), load(tmp_path / "b", of({"e": 0.2}, "A"))])
     assert joined.methods == ("A (a)", "A (b)")
-    assert joined.cell("e", "A (b)", ("40%",), LOSS).mean == 0.2
+    assert cell_of(joined, "e", "A (b)", LOSS, {PATH: "40%"})["mean"] == 0.2
 
 
 def test_what_is_not_common_is_left_out_or_refused(tmp_path):

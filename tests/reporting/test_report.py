@@ -144,8 +144,8 @@ def test_it_needs_nothing_beside_it_and_allows_its_own_script_and_style_only(tmp
 def test_every_number_stands_there_and_can_be_sorted(tmp_path):
     folder = folder_of(tmp_path)
     page = page_of(folder)
-    for cell in open_results(folder).cells.values():
-        assert f"{cell.mean:.4f} ± {cell.se:.4f}" in page.text
+    for mean, se in open_results(folder).summary[["mean", "se"]].itertuples(index=False):
+        assert f"{mean:.4f} ± {se:.4f}" in page.text
     assert len(page.all("table", **{"class": "sortable"})) == len(page.all("table")) >= 6
     assert len(page.all("caption")) == len(page.all("table"))
     assert {a.get("scope") for a in page.all("th")} == {"col", "row"}

@@ -1,39 +1,15 @@
-import math
-
 import pandas as pd
 import pytest
 
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
-from tests.reporting.results_folders import PATH, PERCENTS, experiment, write_folder
+from tests.reporting.results_folders import PATH, PERCENTS, cell_of, experiment, write_folder
 
 
 def small(tmp_path, **values):
     cells = {("yeast", "PLST", "20%", "hamming_loss"): [0.2, 0.3, 0.4], ("yeast", "BR", "", "hamming_loss"): [0.5]}
     config = experiment(["yeast"], ["PLST", "BR", "Failed"], ["hamming_loss"], {PATH: ["40%", "20%"]})
     return write_folder(tmp_path / "trial", config, cells | values, [PATH])
-
-
-def test_reads_cells_and_order(tmp_path):
-    got = open_results(small(tmp_path))
-    assert (got.name, got.swept, got.datasets) == ("trial", (PATH,), ("yeast",))
-    assert got.methods == ("PLST", "BR", "Failed")  # the config's, also the one without any result
-    cell = got.cell("yeast", "PLST", ("20%",), "hamming_loss")
-    assert cell.mean == pytest.approx(0.3)
-    assert cell.std == pytest.approx(0.1)
-    assert cell.se == pytest.approx(0.1 / math.sqrt(3))
-    assert cell.n == 3
-    assert got.cell("yeast", "PLST", ("40%",), "hamming_loss") is None
-    assert math.isnan(got.cell("yeast", "BR", ("",), "hamming_loss").se)
-
-
-def test_a_method_without_the_swept_parameter_has_one_number_everywhere(tmp_path):
-    got = open_results(small(tmp_path))
-    assert got.lacks("BR", PATH)
-    assert not got.lacks("PLST", PATH)
-    assert not got.lacks("Failed", PATH)
-    assert got.cell("yeast", "BR", ("20%",), "hamming_loss").mean == 0.5
-    assert got.points_of("BR") == (("",),)
 
 
 def test_points_come_in_the_order_of_the_config(tmp_path):
@@ -58,7 +34,7 @@ def test_an_undefined_mean_is_no_cell(tmp_path):
     table = pd.read_csv(folder / "summary.csv", keep_default_na=False, dtype=str)
     table.loc[0, ["mean", "std", "se", "n"]] = ["", "", "", "0"]
     table.to_csv(folder / "summary.csv", index=False)
-    assert open_results(folder).cell("yeast", "PLST", ("20%",), "hamming_loss") is None
+    assert cell_of(open_results(folder), "yeast", "PLST", "hamming_loss", {PATH: "20%"})["n"] == 0
 
 
 HEADER = f"dataset,method,{PATH},metric,mean,std,se,n"

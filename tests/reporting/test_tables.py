@@ -16,6 +16,7 @@ from tests.reporting.results_folders import (
     PATH,
     PERCENTS,
     as_printed,
+    cell_of,
     experiment,
     published,
     render_table,
@@ -217,10 +218,10 @@ def test_methods_may_go_across(tmp_path):
 def test_csv_has_the_numbers_of_the_summary_in_full(table3_folder):
     got = open_results(table3_folder)
     rows = list(csv.DictReader(io.StringIO(render_table(got, TABLE3).csv())))
-    assert len(rows) == len(got.cells) == 20
+    assert len(rows) == len(got.summary) == 20
     for row in rows:
-        cell = got.cells[row["dataset"], row["method"], (row[PATH],), "hamming_loss"]
-        assert (float(row["mean"]), float(row["se"])) == (cell.mean, cell.se)
+        cell = cell_of(got, row["dataset"], row["method"], "hamming_loss", {PATH: row[PATH]})
+        assert (float(row["mean"]), float(row["se"])) == (cell["mean"], cell["se"])
 
 
 def test_names_are_escaped(tmp_path):

@@ -25,7 +25,7 @@ from mlcdr.data import catalog, sources, studies
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.metrics import METRICS
 from mlcdr.results.results import open_results
-from tests.reporting.results_folders import PATH, experiment, write_folder
+from tests.reporting.results_folders import PATH, cell_of, experiment, write_folder
 from tests.small import Outcome
 
 LOWER = {"hamming_loss", "one_error", "coverage", "ranking_loss"}
@@ -407,7 +407,7 @@ def test_the_scores_of_the_page() -> None:
         (measure,) = yardstick.measures(metric)
         assert (float(there), float(here)) == (
             yardstick.study.values[dataset, measure.name][method],
-            round(yardstick.results.cells[dataset, method, (), metric].mean, 3),
+            round(cell_of(yardstick.results, dataset, method, metric)["mean"], 3),
         )
 
 
