@@ -18,7 +18,6 @@ from mlcdr.execution.plan import survey
 from mlcdr.execution.runner import run
 from mlcdr.results.record import Run, duration, kept, progress
 from tests import prepared, small
-from tests.experiment.test_store import dies
 from tests.faults.harness import until
 from tests.small import FOUR, SIZES, Gate, Outcome
 
@@ -121,7 +120,6 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
     (here / "slow.yaml").write_text(experiment_yaml(small.experiment(here / "data" / "tiny.arff", methods=methods)))
     gate = Gate(here / "gate")
     gate.close(2)
-    # not tried before: the gate counts all fits
     line, environment = ["run", "slow.yaml", "-q", "-j", "1"], {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def done_trials() -> int:
@@ -183,30 +181,6 @@ def test_a_run_on_another_machine(here: Path, mlcdr: Callable[..., Outcome]) -> 
     assert "on elsewhere, not ended" in mlcdr("status", "results/small").out
 
 
-def test_a_record_that_was_being_written_when_its_run_was_killed(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
-    folder = here / "results" / "small"
-    dies(
-        """
-        store.begin({}, 1)
-        store._db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
-        store._db.execute("BEGIN IMMEDIATE")
-        store._db.execute("DELETE FROM trials")
-        rows = ((f"k{i}", "x" * 1000) for i in range(500))
-        store._db.executemany(
-            "INSERT INTO trials (key, dataset, method, point, split, status) VALUES (?, ?, '', '', 0, 'done')", rows
-        )
-        """,
-        folder,
-    )
-    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    assert folder / "trials.sqlite-journal" in before
-    assert set(kept(folder).status.values()) == {"done"}
-    assert len(kept(folder).status) == 16, "as it was before the transaction"
-    assert "crashed" in mlcdr("status", folder).out
-    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
-
-
 def test_what_cannot_be_read_takes_one_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
     folder = here / "results" / "small"
@@ -219,11 +193,7 @@ def test_what_cannot_be_read_takes_one_line(here: Path, mlcdr: Callable[..., Out
     with sqlite3.connect(folder / "trials.sqlite") as db:
         db.execute("DELETE FROM runs")
     assert "no run has begun here" in told("status", folder)
-    with sqlite3.connect(folder / "trials.sqlite") as db:
-        db.execute("DROP TABLE planned")
     db.close()
-    assert "recorded by an older mlcdr" in told("status", folder)
-    assert mlcdr("plan", "e.yaml").code == 0
     (folder / "trials.sqlite").write_bytes(b"spoilt" * 1000)
     assert "trials.sqlite: cannot be read: file is not a database" in told("status", folder)
     assert "trials.sqlite: cannot be read" in told("plan", "e.yaml")

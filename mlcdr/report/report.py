@@ -175,7 +175,7 @@ def _describe_state(manifest: Manifest, scored: int, failed: int, damaged: bool)
     if trials.interrupted:
         yield "The last run was interrupted; the same command goes on from there."
     if damaged:
-        yield "The record of trials is damaged, so which of them failed is not known: see Failures."
+        yield "The record of trials cannot be read, so which of them failed is not known: see Failures."
     elif trials.failed is not None and trials.failed != failed:
         yield f"The manifest of the last run counts {trials.failed} failed trials, the record has {failed}."
 

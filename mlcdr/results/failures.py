@@ -10,7 +10,7 @@ from pathlib import Path
 from mlcdr.errors import join_words, without_numbers
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.experiment.splits import number_of_splits
-from mlcdr.results.record import Failed, Failure, read_failures
+from mlcdr.results.record import Failed, read_failures
 
 _NAMED = 4  # methods, or data sets, of a cause
 
@@ -25,7 +25,7 @@ class Kind:
     dataset: str
     method: str
     reason: str
-    failures: tuple[Failure, ...]
+    failures: tuple[Failed, ...]
 
 
 def describe_error(error: str) -> str:
@@ -52,7 +52,7 @@ def gather_failures(
     """
     splits = None if experiment.splits.kind == "file" else number_of_splits(experiment.splits)
     values_of = cache(partial(_values, experiment))
-    found: dict[tuple[str, str, str], list[Failure]] = {}
+    found: dict[tuple[str, str, str], list[Failed]] = {}
     for failure in read_failures(folder):
         place = (failure.dataset, failure.method, tuple(sorted(failure.point)), failure.split)
         known = failure.method in experiment.methods and (not datasets or failure.dataset in datasets)
@@ -105,7 +105,7 @@ def join_some(names: Iterable[str], most: int = _NAMED) -> str:
     return join_words([*known[:most], *([f"{len(known) - most} more"] if len(known) > most else [])])
 
 
-def list_places(failures: Sequence[Failure | Failed]) -> list[tuple[str, str]]:
+def list_places(failures: Sequence[Failed]) -> list[tuple[str, str]]:
     """Each point (`n_components = 20%`; empty where nothing is swept) with the splits in which it failed."""
     by_point: dict[str, list[int]] = {}
     for failure in failures:

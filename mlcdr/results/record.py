@@ -1,25 +1,53 @@
-"""The progress of the runs of a results folder, read without taking part in them.
+"""What is on record in a results folder, read without taking part in its runs.
 
-`trials.sqlite` is opened read-only and the folder's lock is left alone, so that one may look while a run is going on,
-or at a folder that may not be written.
+The record is opened read-only and the folder's lock is left alone, so that one may look while a run is going on, or at
+a folder that may not be written.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sqlite3
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from statistics import fmean
+from typing import Any, Literal
 
 from mlcdr.errors import ResultsError
-from mlcdr.results import record_file as cells
-from mlcdr.results.record_file import NAME, NoRecord, reading, rows, shown
+from mlcdr.results.record_file import NoRecord, Point, reading
 from mlcdr.results.store import started, this_host
 
+_COUNTED = ("planned", "done", "failed", "crashed")
 State = Literal["starting", "running", "finished", "interrupted", "crashed", "unknown"]
+
+
+def read_finished(folder: Path, *columns: str) -> list[tuple[Any, ...]] | None:
+    """Columns of the record's table `trials`, for the finished trials of the last run's plan and in its order.
+
+    Returns
+    -------
+    list of tuple, or None
+        None where there is no record with a plan.
+
+    Raises
+    ------
+    ResultsError
+        When the record cannot be read.
+    """
+    try:
+        with reading(folder) as records:
+            planned = records.rows("planned", "key", condition="ORDER BY position")
+            found = records.rows("trials", "key", *columns, condition="WHERE status = 'done'")
+    except NoRecord:
+        return None
+    if not planned:
+        return None
+    by_key = {row[0]: row[1:] for row in found}
+    return [by_key[key] for (key,) in planned if key in by_key]
+
+
+# -------------------------------------------------------------------- how far a folder is
 
 
 @dataclass(frozen=True)
@@ -57,11 +85,11 @@ class Count:
 
 @dataclass(frozen=True)
 class Failed:
-    """A failed trial of a plan: where it stands, and its traceback."""
+    """A failed trial: where it stands, and its traceback."""
 
     dataset: str
     method: str
-    point: tuple[tuple[str, str], ...]
+    point: Point
     split: int
     error: str
 
@@ -77,7 +105,7 @@ class Progress:
     counts : tuple of Count
         By data set and method, in the order of the experiment.
     costs : dict
-        Data set → mean seconds of one worker for a trial, from the groups recorded here.
+        Data set → mean seconds of one worker for a trial, of those recorded here.
     failures : tuple of Failed
         The failed trials of the plan, in its order.
     """
@@ -111,7 +139,7 @@ def progress(folder: Path) -> Progress:
     Raises
     ------
     ResultsError
-        When it is no results folder, or its record cannot be read or has no plan.
+        When it is no results folder, or its record cannot be read.
     """
     found = _progress(folder)
     if found.run.state == "crashed" and not found.run.error:
@@ -120,37 +148,27 @@ def progress(folder: Path) -> Progress:
 
 
 def _progress(folder: Path) -> Progress:
-    path = folder / NAME
-    with reading(folder) as db:
-        if db.execute("SELECT count(*) FROM temp.sqlite_master WHERE name IN ('planned', 'runs')").fetchone()[0]:
-            raise ResultsError(
-                f"{path}: recorded by an older mlcdr, which kept no plan; "
-                f"`mlcdr plan {folder / 'experiment.yaml'}` shows what is done"
-            )
-        query = "SELECT process, jobs, started, ended, outcome FROM runs ORDER BY number DESC LIMIT 1"
-        kinds = (cells.Process, cells.Number, cells.Date, cells.Date | None, cells.Text | None)
-        last = rows(db, path, "runs", query, *kinds)
-        if not last:
-            raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
-        query = (
-            "SELECT p.dataset, p.method, count(*), coalesce(sum(t.status = 'done'), 0), "
-            "coalesce(sum(t.status = 'failed'), 0), "
-            "coalesce(sum(t.status = 'failed' AND key IN (SELECT key FROM crashes)), 0) "
-            "FROM planned p LEFT JOIN trials t USING (key) "
-            "GROUP BY p.dataset, p.method ORDER BY min(p.position)"
-        )
-        counts = rows(db, path, "planned", query, cells.Text, cells.Text, *4 * [cells.Number])
-        query = (
-            "SELECT p.dataset, p.method, t.point, t.split, coalesce(t.error, '') "
-            "FROM planned p JOIN trials t USING (key) WHERE t.status = 'failed' ORDER BY p.position"
-        )
-        failed = rows(db, path, "trials", query, cells.Text, cells.Text, cells.Text, cells.Number, cells.Text)
-        costs = _costs(db, path)
-    run = _run(*last[0])
+    with reading(folder) as records:
+        runs = records.rows("runs", "process", "jobs", "started", "ended", "outcome", condition="ORDER BY number")
+        planned = records.rows("planned", "key", "dataset", "method", condition="ORDER BY position")
+        trials = records.rows("trials", "key", "dataset", "status", "crash", "seconds")
+        columns = ("key", "dataset", "method", "point", "split", "error")
+        failed = records.rows("trials", *columns, condition="WHERE status = 'failed'")
+    if not runs:
+        raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
+    run = _run(*runs[-1])
     if run.state == "starting":
-        counts, failed = [], []  # of an earlier run
-    failures = (Failed(dataset, method, read_point(path, point), *rest) for dataset, method, point, *rest in failed)
-    return Progress(folder, run, tuple(Count(*row) for row in counts), costs, tuple(failures))
+        planned = []  # of an earlier run
+    states = {key: (status, crash) for key, _, status, crash, _ in trials}
+    tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for key, dataset, method in planned:
+        status, crash = states.get(key, ("pending", ""))
+        tallies[dataset, method].update(["planned", status, *["crashed"] * bool(crash)])
+    counts = [Count(*of, *(tally[name] for name in _COUNTED)) for of, tally in tallies.items()]
+    errors = {key: Failed(*place) for key, *place in failed}
+    of_plan = [errors[key] for key, _, _ in planned if key in errors]
+    costs = _costs((dataset, seconds) for _, dataset, _, _, seconds in trials)
+    return Progress(folder, run, tuple(counts), costs, tuple(of_plan))
 
 
 def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | None) -> Run:
@@ -198,73 +216,52 @@ def kept(folder: Path) -> Kept:
     ResultsError
         When the record cannot be read.
     """
-    path = folder / NAME
     try:
-        with reading(folder) as db:
-            return Kept(
-                dict(rows(db, path, "trials", "SELECT key, status FROM trials", cells.Text, cells.Status)),
-                _costs(db, path),
-            )
+        with reading(folder) as records:
+            trials = records.rows("trials", "key", "status", "dataset", "seconds")
     except NoRecord:
-        return Kept({}, {})
+        trials = []
+    return Kept({row[0]: row[1] for row in trials}, _costs(row[2:] for row in trials))
 
 
-def _costs(db: sqlite3.Connection, path: Path) -> dict[str, float]:
+def _costs(timed: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     """Data set → mean seconds of a trial."""
-    sums: dict[str, tuple[int, float]] = {}
-    query = "SELECT dataset, trials, seconds FROM costs"
-    for dataset, trials, seconds in rows(db, path, "costs", query, cells.Text, cells.Count, cells.Seconds):
-        n, total = sums.get(dataset, (0, 0.0))
-        sums[dataset] = n + trials, total + seconds
-    return {dataset: total / n for dataset, (n, total) in sums.items()}
+    of_each = defaultdict(list)
+    for dataset, seconds in timed:
+        if seconds is not None:
+            of_each[dataset].append(seconds)
+    return {dataset: fmean(seconds) for dataset, seconds in of_each.items()}
 
 
-@dataclass(frozen=True)
-class Failure(Failed):
-    """A failed trial on record, and when it failed (UTC)."""
-
-    recorded: str
+# -------------------------------------------------------------------- what failed
 
 
-def read_failures(folder: Path) -> list[Failure]:
-    """The failed trials on record, without the folder's lock and without writing anything: a run may be going on.
+def read_failures(folder: Path) -> list[Failed]:
+    """The failed trials on record, by data set, method, point and split.
 
-    A method that was edited has different trials before and after; of failures with the same data set, method, point
-    and split only the latest counts.
+    A method that was edited has different trials before and after; of those with the same data set, method, point and
+    split only the latest counts, and of two in a second the failed one.
 
     Raises
     ------
     ResultsError
         When there is no record, or it cannot be read.
     """
-    path = folder / NAME
-    # With max(), SQLite takes the other columns from the row that has it. Of two in a second, the failed one counts.
-    query = """
-        SELECT dataset, method, point, split, coalesce(error, ''), recorded FROM (
-            SELECT *, max(recorded || (status = 'failed')) FROM trials
-            WHERE (dataset, method, point, split) IN (
-                SELECT dataset, method, point, split FROM trials WHERE status = 'failed'
-            ) GROUP BY dataset, method, point, split
-        ) WHERE status = 'failed' ORDER BY dataset, method, point, split
-    """
-    kinds = (cells.Text, cells.Text, cells.Text, cells.Number, cells.Text, cells.Date)
-    with reading(folder) as db:
-        found = rows(db, path, "trials", query, *kinds)
-    return [
-        Failure(dataset, method, read_point(path, point), split, error, recorded)
-        for dataset, method, point, split, error, recorded in found
-    ]
-
-
-def read_point(path: Path, written: str) -> tuple[tuple[str, str], ...]:
-    """The (path, value) of a trial's point, from its JSON."""
-    try:
-        point = json.loads(written)
-    except (ValueError, RecursionError):
-        point = None
-    if not isinstance(point, dict) or not all(isinstance(value, str) for value in point.values()):
-        raise ResultsError(f"{path}: damaged: {shown(written)} in its table `trials`")
-    return tuple(point.items())
+    place = ("dataset", "method", "point", "split")
+    with reading(folder) as records:
+        failed = records.rows("trials", "recorded", "error", *place, condition="WHERE status = 'failed'")
+        done = records.rows("trials", "recorded", *place, condition="WHERE status = 'done'") if failed else []
+    done_at: dict[tuple[Any, ...], str] = {}
+    for recorded, *at in done:
+        done_at[tuple(at)] = max(recorded, done_at.get(tuple(at), ""))
+    latest: dict[tuple[Any, ...], str] = {}  # place → error
+    for recorded, error, *at in sorted(failed):
+        if recorded >= done_at.get(tuple(at), ""):
+            latest[tuple(at)] = error
+    failures = []
+    for (dataset, method, point, split), error in sorted(latest.items()):
+        failures.append(Failed(dataset, method, point, split, error))
+    return failures
 
 
 def duration(seconds: float) -> str:

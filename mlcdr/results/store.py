@@ -1,7 +1,7 @@
 """The record of a results folder as a run writes it: every finished trial, each group of them in one transaction.
 
-Whatever ends a run, what was recorded stays and nothing is recorded twice: a trial's row and its scores are written
-together or not at all, by the one process that holds the folder's lock.
+Whatever ends a run, what was recorded stays and nothing is recorded twice: all that is recorded of a trial is one row,
+written by the one process that holds the folder's lock.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
-from mlcdr.results import record_file as cells
-from mlcdr.results.record_file import NAME, empty_record, explain_errors, rows, writing
+from mlcdr.results.record_file import NAME, Point, empty_record, explain_errors, rows, writing
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -34,13 +33,19 @@ except ImportError:  # no such lock on this system: the second of two runs at on
 EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "labels.csv", "manifest.json", "report.html")
 """Files of a results folder that are made from the record."""
 
-Place = tuple[str, str, str, int]
-"""The place of a trial, the same for any version of its method: data set, method, point (JSON), split."""
+Place = tuple[str, str, Point, int]
+"""The place of a trial, the same for any version of its method: data set, method, point, split."""
+
+_INSERT = """
+    INSERT OR REPLACE INTO trials
+    (key, dataset, method, point, split, status, error, crash, seconds, scores, chosen, tried, by_label)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 
 
 def place(trial: Trial) -> Place:
     """Where a trial stands in an experiment."""
-    return trial.dataset, trial.method, json.dumps(dict(trial.point), ensure_ascii=False), trial.split
+    return trial.dataset, trial.method, trial.point, trial.split
 
 
 def this_process() -> str:
@@ -164,23 +169,33 @@ class Store:
     def _explain(self, what: str) -> contextlib.AbstractContextManager[None]:
         return explain_errors(self.path, what)
 
-    def _rows(self, table: str, query: str, *kinds: Any) -> list[tuple[Any, ...]]:
-        with self._explain("cannot be read"):
-            return rows(self._db, self.path, table, query, *kinds)
+    def _rows(self, *columns: str, status: str) -> list[tuple[Any, ...]]:
+        return rows(self._db, self.path, "trials", *columns, condition=f"WHERE status = '{status}'")
 
     def done(self) -> set[str]:
         """Keys of the trials that have their scores (failed ones are tried again)."""
-        return {key for (key,) in self._rows("trials", "SELECT key FROM trials WHERE status = 'done'", cells.Text)}
+        return {key for (key,) in self._rows("key", status="done")}
 
     def failed_places(self) -> set[Place]:
         """Where trials failed, whatever version of a method it was: (data set, method, point, split)."""
-        query = "SELECT dataset, method, point, split FROM trials WHERE status = 'failed'"
-        return set(self._rows("trials", query, *_PLACE))
+        return set(self._rows(*_PLACE, status="failed"))
 
     def crashed_places(self) -> set[Place]:
         """As `failed_places`, of those that ended their worker process."""
-        query = "SELECT dataset, method, point, split FROM trials JOIN crashes USING (key)"
-        return set(self._rows("trials", query, *_PLACE))
+        return {tuple(at) for *at, crash in self._rows(*_PLACE, "crash", status="failed") if crash}
+
+    def label_scores(self, keys: Sequence[str]) -> dict[str, dict[str, list[float | None]]]:
+        """The metrics of each label of finished trials among `keys`: key → metric → values (None: not defined)."""
+        return self._of_each(keys, "by_label")
+
+    def failures(self, keys: Sequence[str]) -> dict[str, str]:
+        """The tracebacks of failed trials among `keys`, in their order."""
+        return self._of_each(keys, "error", status="failed")
+
+    def _of_each(self, keys: Sequence[str], column: str, status: str = "done") -> dict[str, Any]:
+        """Key → what the column has, for those of the keys with this status."""
+        found = dict(self._rows("key", column, status=status))
+        return {key: found[key] for key in keys if key in found}
 
     def record(
         self, trials: Mapping[str, Trial], scores: Iterable[Score], seconds: float | None = None, crashed: str = ""
@@ -195,34 +210,22 @@ class Store:
             When the file cannot be written (a full disk, say); nothing of the group is kept then.
         """
         found = list(scores)
-        tried = [(s.key, *place(trials[s.key]), "failed" if s.values is None else "done", s.error) for s in found]
-        values = [(s.key, metric, _or_null(value)) for s in found for metric, value in (s.values or {}).items()]
-        choices = [(s.key, path, value) for s in found for path, value in s.chosen]
-        of_labels = [
-            (s.key, metric, json.dumps([_or_null(value) for value in each]))
-            for s in found
-            for metric, each in s.of_labels.items()
-        ]
-        searched = [
-            (s.key, number, json.dumps(dict(point), ensure_ascii=False), _or_null(value))
-            for s in found
-            for number, (point, value) in enumerate(s.tried)
-        ]
+        share = None if seconds is None or crashed or not found else seconds / len(found)
+        lines = []
+        for score in found:
+            at = trials[score.key]
+            status = "failed" if score.values is None else "done"
+            tried = [(dict(point), _or_null(value)) for point, value in score.tried]
+            of_labels = {}
+            for metric, of_each in score.of_labels.items():
+                of_labels[metric] = [value if math.isfinite(value) else None for value in of_each]
+            values = {metric: _or_null(value) for metric, value in (score.values or {}).items()}
+            line = [score.key, at.dataset, at.method, _json(dict(at.point)), at.split]
+            line += [status, score.error or "", crashed, share]
+            line += [_json(values), _json(dict(sorted(score.chosen))), _json(tried), _json(of_labels)]
+            lines.append(line)
         with self._explain("cannot record results"), self._transaction():
-            self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in tried])
-            self._db.executemany(
-                "INSERT INTO trials (key, dataset, method, point, split, status, error) VALUES (?,?,?,?,?,?,?)", tried
-            )
-            self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
-            self._db.executemany("INSERT INTO choices (key, path, value) VALUES (?,?,?)", choices)
-            self._db.executemany("INSERT INTO label_scores (key, metric, scores) VALUES (?,?,?)", of_labels)
-            self._db.executemany("INSERT INTO tried (key, number, point, value) VALUES (?,?,?,?)", searched)
-            if crashed:
-                causes = [(row[0], crashed) for row in tried]
-                self._db.executemany("INSERT INTO crashes (key, cause) VALUES (?,?)", causes)
-            elif seconds is not None and tried:
-                cost = (tried[0][1], len(tried), seconds)
-                self._db.execute("INSERT INTO costs (dataset, trials, seconds) VALUES (?,?,?)", cost)
+            self._db.executemany(_INSERT, lines)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -235,51 +238,17 @@ class Store:
                 self._db.execute("ROLLBACK")
             raise
 
-    def scores(self, keys: Sequence[str]) -> dict[str, dict[str, float | None]]:
-        """The scores of finished trials among `keys`: key → metric → value (None: not defined)."""
-        query = "SELECT key, metric, value FROM scores JOIN trials USING (key) WHERE status = 'done'"
-        return _of_each(keys, self._rows("scores", query, cells.Text, cells.Text, cells.Score))
 
-    def label_scores(self, keys: Sequence[str]) -> dict[str, dict[str, list[float | None]]]:
-        """The metrics of each label of finished trials among `keys`: key → metric → values (None: not defined)."""
-        query = "SELECT key, metric, scores FROM label_scores JOIN trials USING (key)"
-        found = _of_each(keys, self._rows("label_scores", query, cells.Text, cells.Text, cells.Numbers))
-        read = json.JSONDecoder(parse_float=_finite).decode
-        return {key: {metric: read(text) for metric, text in of.items()} for key, of in found.items()}
-
-    def choices(self, keys: Sequence[str]) -> dict[str, dict[str, str]]:
-        """What finished trials among `keys` tuned: key → path → value, as a config would write it."""
-        query = "SELECT key, path, value FROM choices JOIN trials USING (key)"
-        return _of_each(keys, self._rows("choices", query, cells.Text, cells.Text, cells.Text))
-
-    def failures(self, keys: Sequence[str]) -> dict[str, str]:
-        """The tracebacks of failed trials among `keys`, in their order."""
-        query = "SELECT key, error FROM trials WHERE status = 'failed'"
-        found = dict(self._rows("trials", query, cells.Text, cells.Text))
-        return {key: found[key] for key in keys if key in found}
-
-
-def _finite(text: str) -> float | None:
-    """A number of JSON; None for one beyond all floats, as for one that is not defined."""
-    return value if math.isfinite(value := float(text)) else None
+def _json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False)
 
 
 def _or_null(value: float) -> float | None:
-    """A number as SQLite and JSON have it: NULL where it is not defined."""
+    """A number as JSON has it: null where it is not defined."""
     return None if math.isnan(value) else value
 
 
-_PLACE = (cells.Text, cells.Text, cells.Text, cells.Number)
-
-
-def _of_each(keys: Sequence[str], triples: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, Any]]:
-    """(key, name, value) as key → name → value, for the wanted keys."""
-    wanted = set(keys)
-    found: dict[str, dict[str, Any]] = {}
-    for key, name, value in triples:
-        if key in wanted:
-            found.setdefault(key, {})[name] = value
-    return found
+_PLACE = ("dataset", "method", "point", "split")
 
 
 def _opened_lock(folder: Path) -> io.FileIO:

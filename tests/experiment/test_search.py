@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from mlcdr.execution.runner import run
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.tune import Distribution, TuneSpec
 from mlcdr.report import report as report_page
+from mlcdr.results.trials import read_tuning
 from tests.experiment.test_tune import ALPHAS, Noting, arff, config, dense, plain_criterion, tuned
 from tests.small import FOUR
 
@@ -144,8 +144,7 @@ def test_what_was_tried_is_recorded_with_its_criterion(arff: Path, tmp_path: Pat
     methods = {"A": tuned("split", "f1", search="halving"), "B": tuned("dataset")}
     experiment = config(arff, methods)
     report = run(experiment, tmp_path)
-    with sqlite3.connect(report.folder / "trials.sqlite") as db:
-        found = pd.read_sql("SELECT method, split, t.point, value FROM tried t JOIN trials USING (key)", db)
+    _, found = read_tuning(report.folder, experiment)
     assert found.groupby(["method", "split"]).size().to_dict() == {("A", k): 4 for k in range(6)} | {("B", 0): 4}
     X, Y, _ = dense(arff, experiment)
     sums = [plain_criterion(X, Y, "tiny, tuning", alpha) / 4 for alpha in ALPHAS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -11,12 +12,13 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
-from mlcdr.results.record import read_failures
-from mlcdr.results.record_file import NoRecord
+from mlcdr.results.record import kept, progress, read_failures, read_finished
+from mlcdr.results.record_file import NoRecord, rows
 from mlcdr.results.store import EXPORTS, Store, place, started, this_host, this_process
 from tests.small import learner
 
@@ -39,15 +41,40 @@ def dies(does: str, folder: Path) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
+def dies_in_a_transaction(folder: Path) -> None:
+    """Another process is killed as it writes, so that a journal stays which has to be rolled back."""
+    dies(
+        """
+        store._db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
+        store._db.execute("BEGIN IMMEDIATE")
+        store._db.execute("DELETE FROM trials")
+        rows = ((i, "x" * 1000) for i in range(500))
+        store._db.executemany("INSERT OR REPLACE INTO planned VALUES (?, ?, '', '')", rows)
+        """,
+        folder,
+    )
+    assert (folder / "trials.sqlite-journal").exists(), "the kill must come in the middle"
+
+
+def scores_of(store: Store) -> dict[str, dict[str, float | None]]:
+    return dict(rows(store._db, store.path, "trials", "key", "scores", condition="WHERE status = 'done'"))
+
+
 TRIALS = {key: trial(key, split) for split, key in enumerate("abcd")}
 
 
 def test_what_is_recorded_is_there_the_next_time(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    doubles = rng.integers(0, 2**64, 500, dtype=np.uint64).view(np.float64)  # of any exponent
+    wanted = {f"m{i}": float(value) for i, value in enumerate(doubles) if not np.isnan(value)}
+    wanted |= {"sum": 0.1 + 0.2, "least": 5e-324, "most": 1.7976931348623157e308, "beyond": float("-inf"), "zero": -0.0}
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", {"f1": 0.1 + 0.2, "loss": float("nan")}), Score("b", None, "Traceback\nno")])
+        store.record(TRIALS, [Score("a", {**wanted, "loss": float("nan")}), Score("b", None, "Traceback\nno")])
     with Store(tmp_path) as store:
         assert store.done() == {"a"}
-        assert store.scores(["a", "b", "c"]) == {"a": {"f1": 0.1 + 0.2, "loss": None}}
+        assert {k: repr(v) for k, v in scores_of(store)["a"].items()} == {
+            k: repr(v) for k, v in {**wanted, "loss": None}.items()
+        }
         assert store.failures(["c", "b", "a"]) == {"b": "Traceback\nno"}
 
 
@@ -55,24 +82,54 @@ def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> No
     point, nan = (("learner.alpha", "½"),), float("nan")
     tried = ((point, nan), (point, 0.25))
     with Store(tmp_path) as store:
-        score = Score("a", {"f1": 1.0}, tried=tried, of_labels={"f1": (nan, 0.5)}, chosen=(("learner.alpha", "0.1"),))
+        score = Score(
+            "a",
+            {"f1": 1.0},
+            tried=tried,
+            of_labels={"f1": (nan, float("inf"), 0.5)},
+            chosen=(("learner.alpha", "0.1"),),
+        )
         store.record(TRIALS, [score])
-        found = store._db.execute("SELECT number, point, value FROM tried ORDER BY number").fetchall()
-        assert found == [(0, '{"learner.alpha": "½"}', None), (1, '{"learner.alpha": "½"}', 0.25)]
-        assert store.label_scores(["a", "b"]) == {"a": {"f1": [None, 0.5]}}
-        assert store.choices(["a"]) == {"a": {"learner.alpha": "0.1"}}
-        assert store.label_scores(["b"]) == store.choices(["b"]) == {}
+        store.begin(TRIALS, 1)
+        assert read_finished(tmp_path, "chosen", "tried") == [
+            (
+                {"learner.alpha": "0.1"},
+                [({"learner.alpha": "½"}, None), ({"learner.alpha": "½"}, 0.25)],
+            )
+        ]
+        assert store.label_scores(["a", "b"]) == {"a": {"f1": [None, None, 0.5]}}
+        assert store.label_scores(["b"]) == {}
 
 
-def test_what_a_group_cost_is_recorded_of_its_data_set_but_for_a_crash(tmp_path: Path) -> None:
+def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(tmp_path: Path) -> None:
+    point = (("learner.alpha", "20%"),)
+    assert read_finished(tmp_path, "split") is None, "there is no record"
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score(key, {"f1": 1.0}) for key in "dba"] + [Score("c", None, "no")], seconds=2.0)
+        assert read_finished(tmp_path, "split") is None, "there is no plan"
+        store.begin({key: TRIALS[key] for key in "bcd"}, 1)
+    assert read_finished(tmp_path, "split", "point") == [(1, point), (3, point)]
+    (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1-of-2.sqlite")
+    with Store(tmp_path) as store:
+        store.begin({"e": trial("e", 9)}, 1)
+        store.record({"e": trial("e", 9)}, [Score("e", {"f1": 0.5})], seconds=1.5)
+    assert read_finished(tmp_path, "split", "scores") == [(1, {"f1": 1.0}), (3, {"f1": 1.0}), (9, {"f1": 0.5})]
+    found = progress(tmp_path)
+    assert (found.total("planned"), found.total("done"), found.total("failed")) == (4, 3, 1)
+    assert found.costs == {"tiny": (4 * 0.5 + 1.5) / 5}
+    assert kept(tmp_path).status == {**dict.fromkeys("abde", "done"), "c": "failed"}
+    assert [failure.split for failure in read_failures(tmp_path)] == [2]
+
+
+def test_what_a_group_cost_is_shared_by_its_trials_but_for_a_crash(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", {"f1": 1.0}), Score("b", None, "no")], seconds=1.5)
         store.record(TRIALS, [Score("c", None, "gone")], seconds=2.5, crashed="SIGKILL")
         store.record(TRIALS, [Score("d", {"f1": 1.0})])
         store.record(TRIALS, [], seconds=3.5)
-        assert store._db.execute("SELECT dataset, trials, seconds FROM costs").fetchall() == [("tiny", 2, 1.5)]
-        assert store._db.execute("SELECT key, cause FROM crashes").fetchall() == [("c", "SIGKILL")]
-        point = '{"learner.alpha": "20%"}'
+        found = store._db.execute("SELECT key, seconds, crash FROM trials ORDER BY key").fetchall()
+        assert found == [("a", 0.75, ""), ("b", 0.75, ""), ("c", None, "SIGKILL"), ("d", None, "")]
+        point = (("learner.alpha", "20%"),)
         assert store.crashed_places() == {("tiny", "M", point, 2)}
         assert store.failed_places() == {("tiny", "M", point, 1), ("tiny", "M", point, 2)}
 
@@ -116,7 +173,7 @@ def test_how_a_run_ended_is_recorded_however_it_ends(tmp_path: Path) -> None:
 
 def test_a_place_is_what_a_user_would_write(tmp_path: Path) -> None:
     odd = replace(trial("a"), point=(("learner.alpha", "½"),))
-    assert place(odd) == ("tiny", "M", '{"learner.alpha": "½"}', 0)
+    assert place(odd) == ("tiny", "M", (("learner.alpha", "½"),), 0)
     host, pid, start = this_process().split()
     assert (host, int(pid)) == (this_host(), os.getpid())
     assert start == started(os.getpid())
@@ -129,7 +186,7 @@ def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
         assert (store.done(), store.failures(["a"])) == ({"a"}, {})
         store.record(TRIALS, [Score("a", {"loss": 2.0})])
-        assert store.scores(["a"]) == {"a": {"loss": 2.0}}
+        assert scores_of(store) == {"a": {"loss": 2.0}}
 
 
 def test_failures_come_in_the_order_asked_for(tmp_path: Path) -> None:
@@ -141,9 +198,10 @@ def test_failures_come_in_the_order_asked_for(tmp_path: Path) -> None:
 def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
+        nameless = replace(TRIALS["b"], method=None)  # which the table refuses
         with pytest.raises(ResultsError, match=r"trials\.sqlite: cannot record results"):
-            store.record(TRIALS, [Score("a", {"f1": 2.0}), Score("b", {"f1": 2.0}), Score("b", {"f1": 2.0})])
-        assert store.scores(["a", "b"]) == {"a": {"f1": 1.0}}
+            store.record({**TRIALS, "b": nameless}, [Score("a", {"f1": 2.0}), Score("b", {"f1": 2.0})])
+        assert scores_of(store) == {"a": {"f1": 1.0}}
         store.record(TRIALS, [Score("b", {"f1": 3.0})])
         assert store.done() == {"a", "b"}
 
@@ -151,21 +209,9 @@ def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
-    dies(
-        """
-        store._db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
-        store._db.execute("BEGIN IMMEDIATE")
-        store._db.execute("DELETE FROM trials")
-        rows = ((f"k{i}", "x" * 1000) for i in range(500))
-        store._db.executemany(
-            "INSERT INTO trials (key, dataset, method, point, split, status) VALUES (?, ?, '', '', 0, 'done')", rows
-        )
-        """,
-        tmp_path,
-    )
-    assert (tmp_path / "trials.sqlite-journal").exists(), "the kill must come in the middle"
+    dies_in_a_transaction(tmp_path)
     with Store(tmp_path) as store:
-        assert store.scores(["a"]) == {"a": {"f1": 1.0}}
+        assert scores_of(store) == {"a": {"f1": 1.0}}
         assert store.done() == {"a"}
 
 
@@ -260,12 +306,6 @@ def test_a_file_that_is_no_record_is_told_in_one_line_and_left_alone(tmp_path: P
             assert store.done() == set()
 
 
-def test_an_empty_file_is_a_record_not_yet_begun(tmp_path: Path) -> None:
-    (tmp_path / "trials.sqlite").touch()
-    with Store(tmp_path) as store:
-        assert store.done() == set()
-
-
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "small"):
@@ -314,13 +354,10 @@ def test_of_an_edited_method_the_latest_trial_counts(tmp_path: Path) -> None:
         assert [failure.error for failure in read_failures(tmp_path)] == ["before"]
 
 
-def test_no_record_an_empty_one_and_one_that_is_not_ours(tmp_path: Path) -> None:
+def test_no_record_and_one_that_is_not_ours(tmp_path: Path) -> None:
     with pytest.raises(NoRecord, match=r"holds no trials\.sqlite; no run has begun here, or one is just starting"):
         read_failures(tmp_path)
     path = tmp_path / "trials.sqlite"
-    path.touch()
-    with pytest.raises(NoRecord, match=r"trials\.sqlite: holds nothing yet; a run is just starting here"):
-        read_failures(tmp_path)
     path.write_text("not a database at all, but long enough to be looked at\n" * 100)
     with pytest.raises(ResultsError, match=r"trials\.sqlite: cannot be read: file is not a database"):
         read_failures(tmp_path)
@@ -332,23 +369,28 @@ def test_no_record_an_empty_one_and_one_that_is_not_ours(tmp_path: Path) -> None
         read_failures(tmp_path)
 
 
-def test_after_a_kill_in_a_transaction_a_reader_changes_nothing_and_reads_what_was_before(tmp_path: Path) -> None:
+def test_after_a_kill_in_a_transaction_a_reader_changes_nothing_and_says_what_heals_the_record(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", None, "Traceback")])
-    dies(
-        """
-        store._db.execute("PRAGMA cache_size = 1")
-        store._db.execute("BEGIN IMMEDIATE")
-        rows = ((f"k{i}", "x" * 1000) for i in range(500))
-        store._db.executemany(
-            "INSERT INTO trials (key, dataset, method, point, split, status) VALUES (?, ?, '', '', 0, 'done')", rows
-        )
-        """,
-        tmp_path,
-    )
+    dies_in_a_transaction(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert "trials.sqlite-journal" in before, "the kill must come in the middle"
-    assert [failure.error for failure in read_failures(tmp_path)] == ["Traceback"]
+    told = r"trials\.sqlite-journal: left by a run that was killed as it wrote; `mlcdr run` with its config heals"
+    for read in (read_failures, progress, kept):
+        with pytest.raises(ResultsError, match=told):
+            read(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    Store(tmp_path).__exit__(None, None, None)  # the next run mends it
+    Store(tmp_path).__exit__(None, None, None)
     assert [failure.error for failure in read_failures(tmp_path)] == ["Traceback"]
+
+
+def test_a_record_of_the_former_format_is_none_and_a_run_says_what_to_do(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "trials.sqlite")) as db:
+        db.execute("CREATE TABLE trials (key TEXT)")
+        db.execute(f"PRAGMA application_id = {0x6D6C6364}")
+        db.execute("PRAGMA user_version = 1")
+    assert read_finished(tmp_path, "key") is None
+    assert kept(tmp_path).status == {}
+    with pytest.raises(NoRecord, match="recorded by an older mlcdr"):
+        progress(tmp_path)
+    with pytest.raises(ResultsError, match=r"an older mlcdr.*; --fresh starts a new one, --out chooses another folder"):
+        Store(tmp_path)

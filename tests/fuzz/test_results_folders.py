@@ -142,7 +142,7 @@ def test_damaged_it_is_read_or_refused(whole: Path, share: int) -> None:
     [
         ("status", "UPDATE runs SET process = 'null'", "damaged: 'null' in its table `runs`"),
         ("status", "UPDATE runs SET jobs = 'many'", "damaged: 'many' in its table `runs`"),
-        ("retry", "UPDATE scores SET value = 'high'", "damaged: 'high' in its table `scores`"),
+        ("retry", """UPDATE trials SET scores = '{"f1": "high"}'""", "damaged: 'high' in its table `trials`"),
         ("report", "UPDATE trials SET split = 'x' || key WHERE status = 'failed'", ""),  # the page says it
     ],
 )

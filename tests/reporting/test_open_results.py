@@ -63,7 +63,7 @@ def without_exports(folder):
 
 def without_plan(folder):
     with contextlib.closing(sqlite3.connect(folder / "trials.sqlite")) as db, db:
-        db.execute("DROP TABLE planned")
+        db.execute("DELETE FROM planned")
 
 
 @pytest.mark.parametrize("lose", [without_record, without_exports, without_plan])
@@ -76,7 +76,7 @@ def test_the_numbers_are_those_of_the_record_or_else_of_the_exports(folder, tmp_
 def test_a_plan_of_which_nothing_has_a_result_is_no_result(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "copy")
     with contextlib.closing(sqlite3.connect(copy / "trials.sqlite")) as db, db:
-        db.execute("DELETE FROM scores")
+        db.execute("DELETE FROM trials")
     with pytest.raises(NoResults, match="no trial has a result"):
         open_results(copy)
 
@@ -84,9 +84,9 @@ def test_a_plan_of_which_nothing_has_a_result_is_no_result(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("UPDATE scores SET value = 'high'", "damaged: 'high' in its table `scores`"),
-        ("UPDATE trials SET point = '[1]'", "damaged: '[1]' in its table `trials`"),
-        ("DROP TABLE scores", "damaged: no such table: scores"),
+        ("""UPDATE trials SET scores = '{"f1": "high"}'""", "damaged: 'high' in its table `trials`"),
+        ("UPDATE trials SET point = '[1]'", "damaged: [1] in its table `trials`"),
+        ("DROP TABLE planned", "damaged: its tables are not as mlcdr makes them"),
     ],
 )
 def test_a_damaged_record_is_refused(folder, tmp_path, change, message):

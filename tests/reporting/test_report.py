@@ -365,7 +365,7 @@ def test_a_damaged_record_is_noticed(run, mlcdr):
     assert done.err.startswith(f"{record}: ")
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert page.all("p", **{"class": "state bad"})
-    assert "The record of trials is damaged, so which of them failed is not known" in page.text
+    assert "The record of trials cannot be read, so which of them failed is not known" in page.text
     assert "No trial failed" not in page.text
     (folder / "summary.csv").unlink()
     assert mlcdr("report", folder).code == 0
