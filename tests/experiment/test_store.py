@@ -82,21 +82,12 @@ def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> No
     point, nan = (("learner.alpha", "½"),), float("nan")
     tried = ((point, nan), (point, 0.25))
     with Store(tmp_path) as store:
-        score = Score(
-            "a",
-            {"f1": 1.0},
-            tried=tried,
-            of_labels={"f1": (nan, float("inf"), 0.5)},
-            chosen=(("learner.alpha", "0.1"),),
-        )
+        of_labels = {"f1": (nan, float("inf"), 0.5)}
+        score = Score("a", {"f1": 1.0}, tried=tried, of_labels=of_labels, chosen=(("learner.alpha", "0.1"),))
         store.record(TRIALS, [score])
         store.begin(TRIALS, 1)
-        assert read_finished(tmp_path, "chosen", "tried") == [
-            (
-                {"learner.alpha": "0.1"},
-                [({"learner.alpha": "½"}, None), ({"learner.alpha": "½"}, 0.25)],
-            )
-        ]
+        chosen, found = {"learner.alpha": "0.1"}, [({"learner.alpha": "½"}, None), ({"learner.alpha": "½"}, 0.25)]
+        assert read_finished(tmp_path, "chosen", "tried") == [(chosen, found)]
         assert store.label_scores(["a", "b"]) == {"a": {"f1": [None, None, 0.5]}}
         assert store.label_scores(["b"]) == {}
 
