@@ -118,7 +118,7 @@ def mlcdr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     """`mlcdr("run", "e.yaml")`: the command in this process; its pictures have few dots, and take less time."""
     from mlcdr import cli
 
-    monkeypatch.setattr("mlcdr.tables.figures._PNG_DPI", 30)
+    monkeypatch.setattr("mlcdr.tables.canvas._PNG_DPI", 30)
     monkeypatch.setenv("COLUMNS", "100")
 
     def call(*arguments: object) -> Outcome:

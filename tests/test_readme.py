@@ -52,7 +52,7 @@ def test_the_table_and_the_figure_are_what_make_run_gives(tmp_path: Path) -> Non
 @pytest.mark.usefixtures("configs_read_once")
 def test_the_commands_of_the_synopsis_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with the forms that the README names; `fetch` is for where there is a network."""
-    monkeypatch.setattr("mlcdr.tables.figures._PNG_DPI", 30)
+    monkeypatch.setattr("mlcdr.tables.canvas._PNG_DPI", 30)
     (tmp_path / "e.yaml").write_text(
         "name: e\ndatasets: [yeast]\nsplits: {kind: shuffle, repeats: 2, train_size: 0.5, seed: 1}\n"
         "metrics: [hamming_loss, f1]\nsweep: {label_space.n_components: [2, 14]}\n"

@@ -23,7 +23,7 @@ from mlcdr.comparison.statistics import average_ranks, corrected_t, holm, paired
 from mlcdr.results.frame import group
 from mlcdr.results.results import open_results
 from mlcdr.tables import styles
-from mlcdr.tables.figures import STYLE
+from mlcdr.tables.canvas import STYLE
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "studies"

@@ -24,7 +24,8 @@ from mlcdr.results.imports import read_frame
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
 from mlcdr.tables import layouts, tables
-from mlcdr.tables.sheet import Shown, ShownSheet
+from mlcdr.tables.sheet import ShownSheet
+from mlcdr.tables.shown import Shown
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from mlcdr.comparison.comparison import Comparison
     from mlcdr.experiment.division import Split
     from mlcdr.reproduce.published import PublishedComparison
-    from mlcdr.tables.figures import Drawing
+    from mlcdr.tables.canvas import Drawing
 
 # The columns of `kept/index.csv` after those of paths.
 _KEPT = {"split": int, "key": str, "scores": str, "model": str}

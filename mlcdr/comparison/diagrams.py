@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from mlcdr.comparison.comparison import Comparison
 from mlcdr.comparison.significance import ALPHA, FEW, Significance, record
 from mlcdr.tables import layouts, styles
-from mlcdr.tables.figures import STYLE, save
+from mlcdr.tables.canvas import STYLE, save
 from mlcdr.tables.sheet import DASH, signed
 from mlcdr.tables.text_format import shorten_name
 

@@ -19,8 +19,10 @@ from mlcdr.report.svg import embed
 from mlcdr.results.frame import summarise
 from mlcdr.results.results import Results
 from mlcdr.results.scores import LARGEST
-from mlcdr.tables import figures, styles
+from mlcdr.tables import styles
 from mlcdr.tables.axes import mark_values, place_values
+from mlcdr.tables.canvas import STYLE, add_legend, new_figure
+from mlcdr.tables.figures import draw_figure
 from mlcdr.tables.panels import name_metric
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
@@ -68,7 +70,7 @@ def draw_curves(results: Results, dataset: str, prefix: str) -> tuple[list[Chart
     charts = []
     for k, setting in enumerate(settings[:_SETTINGS]):
         at = dict(zip(others, setting, strict=True))
-        figure = figures.draw_figure(results, LayoutSpec(layout="curves", options={"x": path, "at": at}), dataset)
+        figure = draw_figure(results, LayoutSpec(layout="curves", options={"x": path, "at": at}), dataset)
         along = [shorten_path(path, results.swept)]
         along += [f"{shorten_path(other, results.swept)} = {value}" for other, value in at.items()]
         hover = _name_points(figure, results.values(path))
@@ -93,7 +95,7 @@ def _name_line(line: Line2D, hover: dict[str, list[str]], texts: Iterable[str]) 
     hover[gid] = list(texts)
 
 
-@mpl.rc_context(figures.STYLE)
+@mpl.rc_context(STYLE)
 def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
     """A panel for each tuned parameter and criterion with a mark for each point that was tried; None if none was."""
     tried = _list_tried(results, dataset)
@@ -101,7 +103,7 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
     wanted = [(path, each) for path in tuned for each in tried.loc[tried[path] != "", "criterion"].unique()]
     if not wanted:
         return None
-    figure, axes = figures.new_figure(len(wanted), min(2, len(wanted)))
+    figure, axes = new_figure(len(wanted), min(2, len(wanted)))
     legend: dict[str, Line2D] = {}
     hover: dict[str, list[str]] = {}
     for ax, (path, criterion) in zip(axes, wanted, strict=True):
@@ -113,7 +115,7 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
             (line,) = ax.plot(own[path].map(places), own["mean"], linestyle="none", **look)
             _name_line(line, hover, [_name_tried(point, tuned) for point in own.to_dict("records")])
             legend[method] = line
-    figures.add_legend(figure, legend, "")
+    add_legend(figure, legend, "")
     return Chart(f"{dataset}: the points tried", figure, prefix, hover)
 
 

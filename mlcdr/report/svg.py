@@ -16,7 +16,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from mlcdr.tables import styles
-from mlcdr.tables.figures import STYLE
+from mlcdr.tables.canvas import STYLE
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}"

@@ -24,7 +24,7 @@ from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.numerics.information import mutual_information
 from mlcdr.numerics.moments import Moments
 from mlcdr.tables import label_pairs, layouts, styles
-from mlcdr.tables.figures import STYLE, save, write_heading
+from mlcdr.tables.canvas import STYLE, save, write_heading
 from mlcdr.tables.label_pairs import Array
 from mlcdr.tables.text_format import shorten_name
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, styles
-from mlcdr.tables.figures import STYLE, Drawing, write_drawings
+from mlcdr.tables.canvas import STYLE, Drawing, write_drawings
 
 _BINS = 8  # points of a line, at most
 _SIZE = (5.2, 3.4)  # inches

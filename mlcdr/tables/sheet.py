@@ -5,9 +5,7 @@ A sheet does not depend on results. `tables`, `published` and `comparison` fill 
 
 from __future__ import annotations
 
-import html
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING
 from mlcdr.csv_files import as_numbers, format_csv
 from mlcdr.tables.escaping import escape_latex
 from mlcdr.tables.markup import write_html, write_latex, write_markdown
+from mlcdr.tables.shown import Shown
 from mlcdr.tables.terminal import write_for_terminal
 from mlcdr.whole_files import write_forms
 
@@ -176,22 +175,6 @@ def make_sheet(
         shown.append(tuple(text(cell) if isinstance(cell, str) else cell for cell in cells))
         above = row
     return Sheet(text(caption), tuple(map(text, header)), tuple(shown), stub, tuple(groups), tuple(notes), left)
-
-
-class Shown:
-    """What a notebook shows as HTML, and `print` as text."""
-
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """For a terminal of `width` characters."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return self.terminal(max(shutil.get_terminal_size((100, 24)).columns, 60))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.terminal(120))}</pre>"
 
 
 class ShownSheet(Shown):

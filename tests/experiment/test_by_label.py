@@ -17,7 +17,7 @@ from mlcdr.execution.runner import RunReport, run
 from mlcdr.report import report as page
 from mlcdr.results.labels import read_label_scores
 from mlcdr.tables import figures
-from mlcdr.tables.figures import Drawing
+from mlcdr.tables.canvas import Drawing
 from mlcdr.tables.sheet import DASH
 from tests import small
 from tests.small import FOUR

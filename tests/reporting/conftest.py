@@ -21,6 +21,6 @@ def table3_folder(tmp_path):
 @pytest.fixture(autouse=True)
 def _coarse_pictures(monkeypatch):
     """PNGs of few dots, which take a fraction of the time."""
-    from mlcdr.tables import figures
+    from mlcdr.tables import canvas
 
-    monkeypatch.setattr(figures, "_PNG_DPI", 30)
+    monkeypatch.setattr(canvas, "_PNG_DPI", 30)

@@ -13,7 +13,7 @@ from mlcdr.comparison.comparison import compare
 from mlcdr.comparison.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
-from mlcdr.tables import figures, layouts
+from mlcdr.tables import canvas, figures, layouts
 from tests.reporting.results_folders import (
     PATH,
     PERCENTS,
@@ -112,7 +112,7 @@ def test_one_split_one_point_and_a_method_without_the_parameter(tmp_path):
     np.testing.assert_allclose(plst.get_ydata(), [0.1, 0.1])
     assert figure.axes[0].get_ylabel() == "Hamming loss"
     assert figure.legends[0].get_title().get_text() == "Mean over 1 split"
-    assert len(figures.save(figure, tmp_path / "f", "title")) == 2
+    assert len(canvas.save(figure, tmp_path / "f", "title")) == 2
 
 
 def test_what_does_not_fit_is_said(tmp_path):
@@ -290,7 +290,7 @@ def test_a_heat_map_with_a_gap_and_one_of_data_sets_by_metrics(tmp_path):
     ]
     assert all(np.isnan(ax.images[0].get_array().filled(np.nan)[1, 1]) for ax in maps)
     assert len(maps[0].texts) == 5
-    assert len(figures.save(figure, tmp_path / "f", "title")) == 2
+    assert len(canvas.save(figure, tmp_path / "f", "title")) == 2
 
 
 def test_lines_for_the_values_of_a_second_sweep_for_data_sets_and_for_metrics(tmp_path):
@@ -453,7 +453,7 @@ def test_names_are_cut_off_and_shown_without_control_characters(tmp_path):
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        written = figures.save(one, tmp_path / layouts.file_name("d" * 3000), "d" * 3000)
+        written = canvas.save(one, tmp_path / layouts.file_name("d" * 3000), "d" * 3000)
     assert all(path.stat().st_size < 200_000 for path in written)
     for figure in drawn:
         assert max(figure.get_size_inches()) < 20

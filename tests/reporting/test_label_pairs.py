@@ -12,7 +12,7 @@ from sklearn.metrics import jaccard_score, mutual_info_score
 
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.numerics.information import mutual_information
-from mlcdr.tables import data_figures, figures, label_pairs
+from mlcdr.tables import canvas, data_figures, label_pairs
 
 
 def labels(n=60, n_labels=7, seed=0, share=0.3):
@@ -175,5 +175,5 @@ def test_files_are_written_and_the_same_each_time(tmp_path):
     written = data_figures.write_all(made, tmp_path)
     assert [path.name for path in written] == [f"a_b_{name}.{ending}" for name in names for ending in ("svg", "png")]
     (tmp_path / "again").mkdir()
-    again = figures.save(data_figures.draw_projection(made), tmp_path / "again" / written[-1].stem, "a/b: projection")
+    again = canvas.save(data_figures.draw_projection(made), tmp_path / "again" / written[-1].stem, "a/b: projection")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written[-2:]]

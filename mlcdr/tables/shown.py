@@ -1,0 +1,22 @@
+"""What a notebook shows as HTML, and `print` as text."""
+
+from __future__ import annotations
+
+import html
+import shutil
+
+
+class Shown:
+    """What a notebook shows as HTML, and `print` as text."""
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """For a terminal of `width` characters."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.terminal(max(shutil.get_terminal_size((100, 24)).columns, 60))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.terminal(120))}</pre>"
