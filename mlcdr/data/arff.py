@@ -168,7 +168,9 @@ class _SparseRows:
 
     def __init__(self, attributes: Sequence[Attribute]):
         self.attributes = attributes
-        self.values, self.indices, self.indptr = array("d"), array("i"), array("i", [0])
+        self.values = array("d")
+        self.indices = array("i")
+        self.indptr = array("i", [0])
         self.largest_digit = np.array([_largest_digit(attribute) for attribute in attributes], dtype=np.int8)
 
     def add_block(self, block: bytes) -> int:
@@ -182,7 +184,8 @@ class _SparseRows:
         numbers = np.zeros(0, dtype=np.int32)
         if counts.any():
             numbers = np.fromstring(block.translate(_MARKS_TO_BLANKS), dtype=np.int32, sep=" ")
-        indices, values = numbers[::2], numbers[1::2]
+        indices = numbers[::2]
+        values = numbers[1::2]
         stops = np.cumsum(counts, dtype=np.int32)
         rises = np.diff(indices, prepend=-1) > 0
         rises[(stops - counts)[counts > 0]] = True  # the first entry of a row
@@ -206,7 +209,8 @@ class _SparseRows:
 
     def _parse(self, line: Line, text: str) -> Iterator[tuple[int, float]]:
         """The entries of any row."""
-        first, previous = skip_blanks(text, 1), -1
+        first = skip_blanks(text, 1)
+        previous = -1
         end = first if text[first : first + 1] == "}" else 0
         while text[end] != "}":
             index, end = self._parse_index(line, text, skip_blanks(text, end + 1))
@@ -225,7 +229,8 @@ class _SparseRows:
 
     def _parse_index(self, line: Line, text: str, start: int) -> tuple[int, int]:
         """The index that begins at `start`, and where it ends."""
-        match, m = _INDEX.match(text, start), len(self.attributes)
+        match = _INDEX.match(text, start)
+        m = len(self.attributes)
         if match is None or text[match.end() : match.end() + 1] not in (" ", "\t"):
             if "}" not in text[start:]:
                 line.fail("a sparse row without its closing brace")

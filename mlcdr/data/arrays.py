@@ -40,7 +40,8 @@ class Arrays:
         DataError
             For wrong shapes or names, and values that are no numbers.
         """
-        X, Y = _as_matrix(path, "X", X), _as_matrix(path, "Y", Y)
+        X = _as_matrix(path, "X", X)
+        Y = _as_matrix(path, "Y", Y)
         if X.shape[0] != Y.shape[0]:
             fail(path, f"X has {X.shape[0]} rows and Y has {Y.shape[0]}")
         names = _name_columns(path, "feature", feature_names, X.shape[1])
@@ -58,7 +59,8 @@ class Arrays:
         names = (self.feature_names, self.label_names)
         if (below.feature_names, below.label_names) != names:
             fail(below.origins[0].path, f"its columns are not those of {self.origins[0].path.name}")
-        X, Y = stack_rows([self.X, below.X]), stack_rows([self.Y, below.Y])
+        X = stack_rows([self.X, below.X])
+        Y = stack_rows([self.Y, below.Y])
         return Arrays(X, Y, *names, self.origins + below.origins)
 
     def encode(self, missing: Missing) -> Content:
@@ -89,7 +91,8 @@ def _as_matrix(path: Path, name: str, values: Any) -> Matrix:
             check_indices(matrix)
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
-            matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+            matrix.indices = matrix.indices.astype(np.int32)
+            matrix.indptr = matrix.indptr.astype(np.int32)
         else:
             raw = np.asarray(values)
             if raw.dtype.kind not in "biuf":

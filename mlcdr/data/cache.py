@@ -10,7 +10,6 @@ import contextlib
 import json
 import warnings
 import zipfile
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from scipy import sparse
 from mlcdr.data.content import Content, Facts
 from mlcdr.data.files import cache_folder
 from mlcdr.data.table import Matrix, check_indices
-from mlcdr.data.texts import is_texts, pack, unpack
+from mlcdr.data.texts import as_column, is_texts
 from mlcdr.whole_files import make_temporary_path
 
 
@@ -34,8 +33,7 @@ def save(key: str, content: Content, folder: Path | None = None) -> None:
     """Store a parsed data set under a key. A failure to write is not an error."""
     path = path_of(key, folder)
     header = {"key": key, "facts": vars(content.facts)}
-    arrays = dict(_arrays("X", content.X)) | dict(_arrays("Y", content.Y))
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    arrays = _arrays("X", content.X) | _arrays("Y", content.Y) | {"header": _as_bytes(header)}
     temporary = make_temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,37 +74,40 @@ def _checked_facts(said: dict[str, Any]) -> Facts:
     """The facts; an exception is raised unless they have the names and types of a data set's facts."""
     if set(said) != {each.name for each in fields(Facts)}:
         raise ValueError("facts")
-    nominal = {name: tuple(words) for name, words in said.pop("nominal").items()}
-    lists = {key: tuple(value) for key, value in said.items() if isinstance(value, list)}
-    facts = Facts(**{**said, **lists, "nominal": nominal})
-    texts = [facts.checksum, *facts.feature_names, *facts.label_names, *facts.xml_label_names, *facts.notices]
-    texts += [*facts.missing, *nominal, *(word for words in nominal.values() for word in words)]
+    said["nominal"] = {name: tuple(words) for name, words in said["nominal"].items()}
+    lists: dict[str, Any] = {key: tuple(value) for key, value in said.items() if isinstance(value, list)}
+    facts = Facts(**{**said, **lists})
+    texts = [facts.checksum, *facts.missing, *facts.nominal]
+    for each in (facts.feature_names, facts.label_names, facts.xml_label_names, facts.notices, *facts.nominal.values()):
+        texts.extend(each)
     numbers = [facts.declared_features, facts.declared_nominal, facts.declared_numeric, *facts.missing.values()]
     if facts.n_train is not None:
         numbers.append(facts.n_train)
-    if any(type(each) is not str for each in texts) or any(type(each) is not int for each in numbers):
+    right = all(type(text) is str for text in texts) and all(type(number) is int for number in numbers)
+    if not right:
         raise ValueError("facts")
     return facts
 
 
-def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
+def _arrays(key: str, matrix: Matrix) -> dict[str, np.ndarray]:
     if sparse.issparse(matrix):
-        yield f"{key}_data", matrix.data
-        yield f"{key}_indices", matrix.indices
-        yield f"{key}_indptr", matrix.indptr
-    elif is_texts(matrix):
-        content, ends = pack(matrix)
-        yield f"{key}_text", content
-        yield f"{key}_ends", ends
-    else:
-        yield key, matrix
+        return {f"{key}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
+    if is_texts(matrix):
+        return {f"{key}_text": _as_bytes(matrix[:, 0].tolist())}
+    return {key: matrix}
+
+
+def _as_bytes(plain: Any) -> np.ndarray:
+    """Plain data as an array of JSON's bytes."""
+    return np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
 
 
 def _read(stored: Any, facts: Facts) -> Content:
     """X and Y; ValueError if they are not what `save` writes."""
-    d, n_labels = len(facts.feature_names), len(facts.label_names)
+    d = len(facts.feature_names)
+    n_labels = len(facts.label_names)
     if "X_text" in stored:
-        X: Matrix = unpack(_array(stored, "X_text", "u"), _array(stored, "X_ends", "i"))
+        X: Matrix = as_column(json.loads(stored["X_text"].tobytes()))
     else:
         X = _matrix(stored, "X", d, np.float64)
     Y = _matrix(stored, "Y", n_labels, np.int8 if "Y_data" in stored else np.uint8)

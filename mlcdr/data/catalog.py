@@ -71,33 +71,40 @@ def info(name: str, **options: Any) -> dict[str, Any]:
         locate(name)  # raises the error that names the folders
     facts: dict[str, Any] = {"name": name}
     if known is not None:
-        said = ("name", "domain", "citation", "page", "note", "fetchable")
-        facts = {key: getattr(known, key) for key in said} | {
-            "urls": [file.address(hosts()[0]) for file in known.files],
-            "expected": dict(known.statistics),
-            "expected_from": "measured" if known.measured else "mulan",
-        }
+        for key in ("name", "domain", "citation", "page", "note", "fetchable"):
+            facts[key] = getattr(known, key)
+        facts["urls"] = [file.address(hosts()[0]) for file in known.files]
+        facts["expected"] = dict(known.statistics)
+        facts["expected_from"] = "measured" if known.measured else "mulan"
     facts["folder"] = None if folder is None else str(folder)
-    if folder is not None or elsewhere:
-        from mlcdr.data.dataset import load_dataset  # imports numpy and scipy, needed only here
-        from mlcdr.data.description import describe_dataset, imbalance_ratios
-        from mlcdr.data.encoding import MissingValueError
+    if folder is None and not elsewhere:
+        return facts
+    return facts | _describe(name, options)
 
-        refused = []
-        try:
-            data = load_dataset(name, **options)
-        except MissingValueError as error:
-            refused = [f"a run refuses this: {error}"]
-            data = load_dataset(name, **options | {"missing": "keep"})
-        each = zip(data.label_names, data.Y.sum(axis=0).astype(int).tolist(), imbalance_ratios(data.Y), strict=True)
-        facts |= {
-            "statistics": data.statistics() | describe_dataset(data),
-            "missing": dict(data.missing),
-            "labels": {label: f"{n} instance{'s' * (n != 1)}, IRLbl {ratio:.3g}" for label, n, ratio in each},
-            "notices": [*data.notices, *refused],
-            "checksum": data.checksum,
-        }
-    return facts
+
+def _describe(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a data set that is available."""
+    from mlcdr.data.dataset import load_dataset  # imports numpy and scipy, needed only here
+    from mlcdr.data.description import describe_dataset, imbalance_ratios
+    from mlcdr.data.encoding import MissingValueError
+
+    refused = []
+    try:
+        data = load_dataset(name, **options)
+    except MissingValueError as error:
+        refused = [f"a run refuses this: {error}"]
+        data = load_dataset(name, **{**options, "missing": "keep"})
+    counts = data.Y.sum(axis=0).astype(int).tolist()
+    labels = {}
+    for label, n, ratio in zip(data.label_names, counts, imbalance_ratios(data.Y), strict=True):
+        labels[label] = f"{n} instance{'s' * (n != 1)}, IRLbl {ratio:.3g}"
+    return {
+        "statistics": data.statistics() | describe_dataset(data),
+        "missing": dict(data.missing),
+        "labels": labels,
+        "notices": [*data.notices, *refused],
+        "checksum": data.checksum,
+    }
 
 
 def verify(name: str) -> list[Check]:
@@ -118,18 +125,18 @@ def verify(name: str) -> list[Check]:
     known = entry(name)
     found = load_dataset(known.name).statistics()
     digits = 6 if known.measured else 3
-    checks = [
-        Check(fact, value, round(found[fact], digits) if isinstance(value, float) else found[fact])
-        for fact, value in known.statistics.items()
-    ]
+    checks = []
+    for fact, expected in known.statistics.items():
+        measured = round(found[fact], digits) if isinstance(expected, float) else found[fact]
+        checks.append(Check(fact, expected, measured))
     folder = locate(known.name).paths[0].parent
     here = {path.name.casefold(): path for path in folder.iterdir() if path.is_file()}
     for file in known.files:
         path = here.get(file.name.casefold())
         if path is not None:
             digest = sha256(path)
-            expected = digest if digest == file.embedded else file.sha256
-            checks.append(Check(f"sha256 of {path.name}", expected, digest))
+            right = digest if digest == file.embedded else file.sha256
+            checks.append(Check(f"sha256 of {path.name}", right, digest))
     return checks
 
 
@@ -161,30 +168,38 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     ResultsError
         When a file cannot be written.
     """
-    root, fold_folder = cache_folder() / "datasets", cache_folder() / "folds"
-    of_studies = {name: file for name, file in studies().items() if name in names}
-    chosen = list({known.name: known for known in map(entry, [n for n in names if n not in of_studies])}.values())
-    for known in chosen:
+    root = cache_folder() / "datasets"
+    fold_folder = cache_folder() / "folds"
+    places: dict[str, Path] = {}
+    groups: dict[str, dict[Path, SourceFile]] = {}
+    fold_files: list[Path] = []
+    for name in names:
+        if name in studies():
+            places[name] = study_folder(name)
+            groups[name] = {places[name] / studies()[name].name: studies()[name]}
+            continue
+        known = entry(name)
         if not known.files:
             raise DataError(
                 f"{known.name}: no checksum of its public files is recorded, so they are not downloaded; get them from "
                 f"{known.page} and put {known.name}.arff and {known.name}.xml into {root / known.name}"
             )
-    groups = [(known.name, {root / known.name / file.name: file for file in known.files}) for known in chosen]
-    groups += [(name, {study_folder(name) / file.name: file}) for name, file in of_studies.items()]
-    if folds:
-        for known in chosen:
-            groups += [(f"folds of {known.name}", {fold_folder / file.name: file for file in known.folds.values()})]
-    absent = [
-        (what, {path: file for path, file in files.items() if not _is_there(path, file)}) for what, files in groups
-    ]
-    _download_all([(what, files) for what, files in absent if files], progress)
-    if folds:
+        places[known.name] = root / known.name
+        groups[known.name] = {places[known.name] / file.name: file for file in known.files}
+        if folds:
+            groups[f"folds of {known.name}"] = {fold_folder / file.name: file for file in known.folds.values()}
+            fold_files += [fold_folder / file.name for file in known.folds.values()]
+    absent = {}
+    for what, files in groups.items():
+        wanted = {path: file for path, file in files.items() if not _is_there(path, file)}
+        if wanted:
+            absent[what] = wanted
+    _download_all(absent, progress)
+    for path in fold_files:
         from mlcdr.data.folds import write_fold_csv
-    for known in chosen if folds else ():
-        for file in known.folds.values():
-            write_fold_csv(fold_folder / file.name)
-    return {known.name: root / known.name for known in chosen} | {name: study_folder(name) for name in of_studies}
+
+        write_fold_csv(path)
+    return places
 
 
 def _is_there(path: Path, file: SourceFile) -> bool:
@@ -194,7 +209,7 @@ def _is_there(path: Path, file: SourceFile) -> bool:
         return False
 
 
-def _download_all(groups: Sequence[tuple[str, Mapping[Path, SourceFile]]], progress: bool) -> None:
+def _download_all(groups: Mapping[str, Mapping[Path, SourceFile]], progress: bool) -> None:
     """Download groups of files, each group completely or not at all; errors name the groups."""
     if not groups:
         return
@@ -202,13 +217,13 @@ def _download_all(groups: Sequence[tuple[str, Mapping[Path, SourceFile]]], progr
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    n_bytes = sum(file.n_bytes for _, files in groups for file in files.values())
+    n_bytes = sum(file.n_bytes for files in groups.values() for file in files.values())
     failures: dict[str, list[str]] = {}
     with Progress(*columns, console=Console(stderr=True), disable=not progress) as bars:
         bar = bars.add_task(f"{len(groups)} to fetch", total=n_bytes)
         downloader = Downloader(lambda n: bars.advance(bar, n))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            running = {pool.submit(_download, files, downloader): what for what, files in groups}
+            running = {pool.submit(_download, files, downloader): what for what, files in groups.items()}
             try:
                 for number, done in enumerate(as_completed(running), 1):
                     bars.update(bar, description=f"{number} of {len(groups)} fetched")

@@ -49,7 +49,8 @@ def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Content:
     found = [sparse.csr_array(each) for each in read_matrices(path, names)]
     blocks = [sparse.hstack([X, Y.T]) for X, Y in zip(found[::2], found[1::2], strict=True)]
     both = sparse.csr_array(sparse.vstack(blocks, format="csr"))
-    d, K = known.statistics["n_features"], known.statistics["n_labels"]
+    d = known.statistics["n_features"]
+    K = known.statistics["n_labels"]
     if both.shape != (known.statistics["n_instances"], d + K):
         fail(path, f"[data, target'] is {both.shape[0]}x{both.shape[1]}, which is not {known.name}")
     X, Y = (both[:, K:], both[:, :K]) if said.leading_labels else (both[:, :d], both[:, d:])

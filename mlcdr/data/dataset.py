@@ -90,7 +90,7 @@ class Dataset:
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        kind = "texts" if is_texts(self.X) else "sparse" if sparse.issparse(self.X) else "dense"
+        kind = "texts" if is_texts(self.X) else _format_of(self.X)
         labels = ", ".join(self.label_names[:5]) + ", ..." * (self.n_labels > 5)
         sizes = f"{self.n_instances} instances, {self.n_features} features ({kind}), {self.n_labels} labels"
         divided = "" if self.n_train is None else f"; the first {self.n_train} train, the others test"
@@ -159,7 +159,8 @@ class Dataset:
         for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
             raise DataError(f"{name}: {key}: {problem}")
         check_form_options(name, "frame" if hasattr(X, "columns") else MEMORY, options)
-        X, Y = _name_columns(X, "feature"), _name_columns(Y, "label")
+        X = _name_columns(X, "feature")
+        Y = _name_columns(Y, "label")
         texts = list_texts(X)
         if texts is not None:
             import pandas as pd
@@ -193,7 +194,8 @@ class Dataset:
             instances).
         """
         Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
-        per_row, per_label = Y.sum(axis=1, dtype=np.int64), Y.sum(axis=0, dtype=np.int64)
+        per_row = Y.sum(axis=1, dtype=np.int64)
+        per_label = Y.sum(axis=0, dtype=np.int64)
         return {
             "n_instances": self.n_instances,
             "n_features": self.declared_features,
@@ -204,7 +206,7 @@ class Dataset:
             "distinct": len(np.unique(np.packbits(Y.astype(np.uint8), axis=1), axis=0)),
             "nominal": self.declared_nominal,
             "numeric": self.declared_numeric,
-            "format": "text" if is_texts(self.X) else "sparse" if sparse.issparse(self.X) else "dense",
+            "format": _format_of(self.X),
             "unlabelled": int((per_row == 0).sum()),
             "empty_labels": int((per_label == 0).sum()),
         }
@@ -273,6 +275,12 @@ def load_dataset(
     return dataset
 
 
+def _format_of(X: Matrix) -> str:
+    if is_texts(X):
+        return "text"
+    return "sparse" if sparse.issparse(X) else "dense"
+
+
 def content_of(dataset: Dataset) -> Content:
     """X, Y and the facts of a data set, without its name."""
     facts = {each.name: getattr(dataset, each.name) for each in fields(Facts)}
@@ -316,7 +324,8 @@ def _generate(name: str, missing: Missing, options: Mapping[str, Any]) -> Datase
 
 def _call(name: str, missing: Missing, options: Mapping[str, Any]) -> Dataset:
     """The data set that a user's function returns as (X, Y)."""
-    dotted, arguments = options["function"], dict(options.get("arguments", {}))
+    dotted = options["function"]
+    arguments = dict(options.get("arguments", {}))
     module, _, attribute = dotted.rpartition(".")
     try:
         returned = getattr(importlib.import_module(module), attribute)(**arguments)

@@ -61,7 +61,8 @@ class Downloader:
             raise DataError(f"{MIRROR}: {mirror}: neither a folder nor an address with https (or http on this machine)")
         own = f"{mirror.replace('{', '{{').replace('}', '}}')}/{{repository}}/{{commit}}/{{path}}"
         self._hosts = (own,) if mirror else hosts()
-        self._advance, self._session = advance, requests.Session()
+        self._advance = advance
+        self._session = requests.Session()
         self._refusals: dict[str, str] = {}
         self._stopped = threading.Event()
 

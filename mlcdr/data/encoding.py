@@ -97,9 +97,9 @@ def encode(selected: Selected, missing: Missing) -> Content:
         For a missing value that may not be filled, a label that is not binary, or if no feature is left.
     """
     table, labels, tags, text = selected
-    of_features = [source for source in range(len(table.attributes)) if source not in set(labels)]
+    of_features = sorted(set(range(len(table.attributes))) - set(labels))
     used, notices = _leave_out_identifiers(table, of_features)
-    columns = [column for source in used for column in list_columns(source, table.attributes[source])]
+    columns = list_columns(table, used)
     _check_binary(table, labels)
     if not columns and text is None:
         fail(table.path, "no feature is left besides the labels")
@@ -108,33 +108,39 @@ def encode(selected: Selected, missing: Missing) -> Content:
     label_names, Y = tags or _take_labels(table, labels)
     if table.is_sparse and not sparse.issparse(Y):  # from tags
         Y = sparse.csr_array(Y, dtype=np.int8)
-    names = tuple(column.name for column in columns)
-    sources = [table.attributes[column.source].name for column in columns]
-    nominal = [table.attributes[source] for source in used if table.attributes[source].values is not None]
+    nominal = {}
+    for source in used:
+        attribute = table.attributes[source]
+        if attribute.values and attribute.values != ("0", "1"):
+            nominal[attribute.name] = attribute.values
     n_nominal = sum(table.attributes[source].codes is not None for source in of_features)
     facts = Facts(
-        feature_names=names,
+        feature_names=tuple(column.name for column in columns),
         label_names=label_names,
         xml_label_names=label_names,
         declared_features=len(of_features),
         declared_nominal=n_nominal,
         declared_numeric=len(of_features) - n_nominal,
         notices=tuple(notices),
-        nominal={each.name: each.values for each in nominal if each.values and each.values != ("0", "1")},
+        nominal=nominal,
     )
     if text is not None:
         name, X = text
-        facts = replace(facts, feature_names=(name,), declared_features=1, nominal={})
+        facts = replace(facts, feature_names=(name,), declared_features=1)
         return complete(X, Y, facts, [name], table.origins, missing)
-    return complete(take_columns(table.values, columns), Y, facts, sources, table.origins, missing)
+    X = take_columns(table.values, columns)
+    sources = [table.attributes[column.source].name for column in columns]
+    return complete(X, Y, facts, sources, table.origins, missing)
 
 
 def _leave_out_identifiers(table: Table, sources: Sequence[int]) -> tuple[list[int], list[str]]:
     """The `sources` that are no identifiers, and a notice for each of the others."""
-    used, notices = [], []
+    used = []
+    notices = []
     for source in sources:
         if _is_identifier(table, source):
-            n, name = table.values.shape[0], quote(table.attributes[source].name)
+            n = table.values.shape[0]
+            name = quote(table.attributes[source].name)
             notices.append(f"feature {name} dropped: an identifier ({n} values in {n} rows)")
         else:
             used.append(source)
@@ -143,7 +149,8 @@ def _leave_out_identifiers(table: Table, sources: Sequence[int]) -> tuple[list[i
 
 def _is_identifier(table: Table, source: int) -> bool:
     """Whether the values of a nominal attribute differ in all rows, and not by chance."""
-    attribute, n = table.attributes[source], table.values.shape[0]
+    attribute = table.attributes[source]
+    n = table.values.shape[0]
     declared = len(attribute.codes or ())
     if declared < max(n, 3) or (declared > n and n < MANY_ROWS) or positive_code(attribute.values) is not None:
         return False
@@ -162,14 +169,24 @@ def _check_binary(table: Table, labels: Sequence[int]) -> None:
 
 def _take_labels(table: Table, labels: Sequence[int]) -> tuple[tuple[str, ...], Matrix]:
     """The names of the labels, and Y."""
-    columns = [column for source in labels for column in list_columns(source, table.attributes[source])]
+    columns = list_columns(table, labels)
     names = tuple(column.name for column in columns)
-    return names, as_labels(take_columns(table.values, columns), names, table.origins)
+    Y = take_columns(table.values, columns)
+    return names, as_labels(Y, names, table.origins)
 
 
-def list_columns(source: int, attribute: Attribute) -> list[Column]:
+def list_columns(table: Table, sources: Sequence[int]) -> list[Column]:
+    """The columns that some attributes become."""
+    columns = []
+    for source in sources:
+        columns += columns_of(source, table.attributes[source])
+    return columns
+
+
+def columns_of(source: int, attribute: Attribute) -> list[Column]:
     """The columns that an attribute becomes: one, or one for each value of a nominal that is not a yes/no pair."""
-    values, name = attribute.values, attribute.name
+    values = attribute.values
+    name = attribute.name
     yes = positive_code(values)
     if values is None or yes == 1:
         return [Column(source, None, name)]
@@ -200,7 +217,9 @@ def _take_sparse(values: Matrix, columns: Sequence[Column], sources: Sequence[in
     if coded:
         X.data[np.isin(X.indices, coded)] = 0
         by_column = values.tocsc()
-        rows, places, data = [], [], []
+        rows = []
+        places = []
+        data = []
         for j in coded:
             column = _indicator(by_column[:, [sources[j]]].toarray().ravel(), columns[j].code)
             there = np.flatnonzero(column).astype(np.int32)
@@ -247,7 +266,8 @@ def as_labels(Y: Matrix, names: Sequence[str], origins: Sequence[Origin]) -> Mat
     wrong = first_cell(Y, _is_no_label)
     if wrong is not None:
         row, column = wrong
-        value, label = Y[row, column], f"label {quote(names[column])}"
+        value = Y[row, column]
+        label = f"label {quote(names[column])}"
         if np.isnan(value):
             fail_in_row(origins, row, f"{label} has no value; missing labels cannot be filled")
         fail_in_row(origins, row, f"{label} has the value {value:g}; a label must be 0 or 1")

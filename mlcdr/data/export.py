@@ -148,7 +148,8 @@ def _xmc(dataset: Dataset) -> str:
 
 
 def _svm_rows(dataset: Dataset, base: int) -> Iterator[str]:
-    X, Y = sparse.csr_array(dataset.X), sparse.csr_array(dataset.Y)
+    X = sparse.csr_array(dataset.X)
+    Y = sparse.csr_array(dataset.Y)
     for i in range(dataset.n_instances):
         labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]]
         at = slice(X.indptr[i], X.indptr[i + 1])

@@ -108,11 +108,10 @@ def short_name(name_or_path: str, part: Part = "full") -> str:
     """
     name = name_or_path
     if is_path(name):
-        name = Path(os.path.abspath(_expand(name))).name  # noqa: PTH100 (`resolve` would change a link's name)
-        if ending := suffix(name):
-            name = name[: -len(ending)]
-            while part == "predefined" and (match := _SUFFIX.search(name)):
-                name = name[: match.start()]
+        path = Path(os.path.abspath(_expand(name)))  # noqa: PTH100 (`resolve` would change a link's name)
+        name = path.name
+        if suffix(name):
+            name = stem(path)[0] if part == "predefined" else name[: -len(suffix(name))]
     known = find(name)
     return known.name if known else name
 
@@ -137,39 +136,57 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     DataError
         When nothing is found, or not the files that `part` needs; the message names the folders searched.
     """
-    name = short_name(name_or_path, part)
     try:
         if is_path(name_or_path):
-            path = _expand(name_or_path)
-            if path.is_dir():
-                return _choose_in_folder(path, name, part)
-            if path.is_file():
-                if path.suffix and not suffix(path.name):
-                    raise DataError(f"{path}: {describe_unknown(path.name)}")
-                return _choose_beside(path, name, part)
-            raise DataError(f"{name_or_path}: no such file or folder")
-        folders = data_folders()
-        incomplete: DataError | None = None
-        for folder in _list_folders(folders, name):
-            try:
-                return _choose_in_folder(folder, short_name(folder.name), part)
-            except DataError as error:  # a later folder may hold the missing files
-                incomplete = incomplete or error
+            return _locate_path(name_or_path, part)
+        return _locate_name(name_or_path, part)
     except OSError as error:  # a name too long, a folder without read permission
         raise DataError(f"{error.filename or name_or_path}: cannot be read: {error.strerror or error}") from None
-    if incomplete is None and (known := find(name)) is not None:
-        where = ", ".join(map(str, folders))
-        message = f"data set {known.name!r} is not found in the folders {where}; {how_to_get([known.name])}"
-        raise NotFetchedError(message, known.name) if known.fetchable else DataError(message)
-    raise incomplete or DataError(_describe_missing(name_or_path, folders))
+
+
+def _locate_path(text: str, part: Part) -> DataFiles:
+    path = _expand(text)
+    name = short_name(text, part)
+    if path.is_dir():
+        return _choose_in_folder(path, name, part)
+    if not path.is_file():
+        raise DataError(f"{text}: no such file or folder")
+    if path.suffix and not suffix(path.name):
+        raise DataError(f"{path}: {describe_unknown(path.name)}")
+    return _choose_beside(path, name, part)
+
+
+def _locate_name(wanted: str, part: Part) -> DataFiles:
+    name = short_name(wanted, part)
+    folders = data_folders()
+    incomplete: DataError | None = None
+    for folder in _list_folders(folders, name):
+        try:
+            return _choose_in_folder(folder, short_name(folder.name), part)
+        except DataError as error:  # a later folder may hold the missing files
+            incomplete = incomplete or error
+    if incomplete is not None:
+        raise incomplete
+    where = ", ".join(map(str, folders))
+    known = find(name)
+    if known is None:
+        close = close_names(wanted)
+        hint = f"did you mean {close[0]}?" if close else "give a path, or put its folder into one of them"
+        raise DataError(f"unknown data set {wanted!r}: not in {where}; {hint}")
+    message = f"data set {known.name!r} is not found in the folders {where}; {how_to_get([known.name])}"
+    raise NotFetchedError(message, known.name) if known.fetchable else DataError(message)
+
+
+def path_of_names(path: Path, what: str) -> Path:
+    """The path of the file with the names of "features" or "labels", one a line, beside an svmlight file."""
+    return path.with_name(f"{stem(path)[0]}.{what}.txt")
 
 
 def names_beside(files: DataFiles) -> list[Path]:
-    """The files STEM.features.txt and STEM.labels.txt, with one name per line, in the folder of svmlight files."""
+    """The files with names beside svmlight files."""
     if files.form != "svmlight":
         return []
-    first = files.paths[0]
-    beside = [first.with_name(f"{stem(first)[0]}.{what}.txt") for what in ("features", "labels")]
+    beside = [path_of_names(files.paths[0], what) for what in ("features", "labels")]
     return [path for path in beside if path.is_file()]
 
 
@@ -193,12 +210,6 @@ def list_own() -> list[DataFiles]:
     return list(found.values())
 
 
-def _describe_missing(name: str, folders: list[Path]) -> str:
-    close = close_names(name)
-    hint = f"; did you mean {close[0]}?" if close else "; give a path, or put its folder into one of them"
-    return f"unknown data set {name!r}: not in {', '.join(map(str, folders))}{hint}"
-
-
 def _list_folders(folders: list[Path], name: str) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():
@@ -211,7 +222,8 @@ def _list_folders(folders: list[Path], name: str) -> Iterator[Path]:
 def stem(path: Path) -> tuple[str, str]:
     """The stem without -train, -test, -sparse, and the part that these state: "train", "test" or ""."""
     ending = suffix(path.name) or path.suffix
-    name, part = path.name[: len(path.name) - len(ending)], ""
+    name = path.name[: len(path.name) - len(ending)]
+    part = ""
     while match := _SUFFIX.search(name):
         if match.group(1).lower() != "sparse":
             part = match.group(1).lower()
@@ -219,55 +231,66 @@ def stem(path: Path) -> tuple[str, str]:
     return name, part
 
 
-def _sort_files(folder: Path, name: str) -> tuple[dict[str, dict[str, list[Path]]], list[Path]]:
-    """The data files of a name in a folder, by form and part ("", "train", "test"), and its label XMLs."""
-    forms: dict[str, dict[str, list[Path]]] = {form: {"": [], "train": [], "test": []} for form in FORMS}
-    xmls = []
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        found, part = stem(path)
-        if found.casefold() == name.casefold():
-            if form := SUFFIXES.get(suffix(path.name)):
-                forms[form][part].append(path)
+class _Folder:
+    """The files of one data set in a folder.
+
+    `forms`: the data files by form and part ("", "train", "test"). `xmls`: the label XMLs.
+    """
+
+    def __init__(self, folder: Path, name: str):
+        self.forms: dict[str, dict[str, list[Path]]] = {}
+        for form in FORMS:
+            self.forms[form] = {"": [], "train": [], "test": []}
+        self.xmls: list[Path] = []
+        self.all = sorted(path for path in folder.iterdir() if path.is_file())
+        for path in self.all:
+            found, part = stem(path)
+            if found.casefold() != name.casefold():
+                continue
+            ending = suffix(path.name)
+            if ending:
+                self.forms[SUFFIXES[ending]][part].append(path)
             elif path.suffix.lower() == ".xml":
-                xmls.append(path)
-    return forms, xmls
+                self.xmls.append(path)
 
 
 def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     """Choose files in a data set's folder: of the first form, in the order of FORMS, that has what `part` needs."""
-    forms, xmls = _sort_files(folder, name)
-    xml = xmls[0] if xmls else None
+    there = _Folder(folder, name)
+    xml = there.xmls[0] if there.xmls else None
     known = find(name)
-    for parts in forms.values():
+    for parts in there.forms.values():
         for which, paths in parts.items():
             if len(paths) > 1:
                 names = " and ".join(path.name for path in paths)
                 raise DataError(f"{folder}: {names} could both be the {which or 'full'} file; keep one")
-        full, split = tuple(parts[""]), (*parts["train"], *parts["test"])
+        full = tuple(parts[""])
+        split = (*parts["train"], *parts["test"])
         if part == "full" and full:
             return DataFiles(name, full, xml)
         if len(split) == 2:
             return DataFiles(name, split, xml)
         if full and known and known.test_first:
             return DataFiles(name, full, xml, known.test_first)
-        if full and known and known.matlab and known.matlab.n_train and part == "predefined":
+        if full and known and known.matlab and known.matlab.n_train:  # has both parts
             return DataFiles(name, full, xml)
     wanted = f"{name}-train.arff and {name}-test.arff"
     if part == "full":
         wanted = f"{name}.arff, or {wanted}"
-    there = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_file())) or "nothing"
-    raise DataError(f"{folder}: needs {wanted} (or of another form, such as .csv), has {there}")
+    has = ", ".join(path.name for path in there.all) or "nothing"
+    raise DataError(f"{folder}: needs {wanted} (or of another form, such as .csv), has {has}")
 
 
 def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
     """The files of the data set of one file; its XML has the same stem, with or without -train, -test, -sparse."""
     own, _ = stem(path)
-    forms, xmls = _sort_files(path.parent, own)
-    exact = [xml for xml in xmls if xml.stem.casefold() == path.stem.casefold()]
-    xml = next(iter(exact + [xml for xml in xmls if stem(xml)[1] == ""]), None)
+    there = _Folder(path.parent, own)
+    xmls = [xml for xml in there.xmls if xml.stem.casefold() == path.stem.casefold()]
+    xmls += [xml for xml in there.xmls if stem(xml)[1] == ""]
+    xml = xmls[0] if xmls else None
     if part == "full":
         return DataFiles(name, (path,), xml)
-    parts = forms[SUFFIXES.get(suffix(path.name), "arff")]
+    parts = there.forms[SUFFIXES.get(suffix(path.name), "arff")]
     split = (*parts["train"], *parts["test"])
     if len(split) != 2:
         ending = suffix(path.name) or ".arff"

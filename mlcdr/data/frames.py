@@ -91,14 +91,18 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
         from pyarrow import ipc, parquet
     except ImportError:
         return fail(path, "is read by pyarrow, which is not installed: pip install 'mlcdr[parquet]'")
-    most, batches, size = most_bytes(path), [], 0
+    most = most_bytes(path)
+    batches = []
+    size = 0
     try:
         if form == "parquet":
             file = parquet.ParquetFile(path)
-            schema, found = file.schema_arrow, file.iter_batches(batch_size=1024)
+            schema = file.schema_arrow
+            found = file.iter_batches(batch_size=1024)
         else:
             file = ipc.open_file(path)
-            schema, found = file.schema, map(file.get_batch, range(file.num_record_batches))
+            schema = file.schema
+            found = map(file.get_batch, range(file.num_record_batches))
         for batch in found:
             size += batch.nbytes
             if size > most:
@@ -177,12 +181,14 @@ def as_table(frame: pd.DataFrame, origins: tuple[Origin, ...], options: Mapping[
     if not len(frame):
         fail(head.path, "has no rows")
     frame, labels = _choose_columns(frame, head, options)
-    tags, text = None, None
+    tags = None
+    text = None
     if "separator" in options:
         if len(labels) != 1:
             head.fail(f"separator: is for one column of tags, but labels: means {len(labels)} columns")
         tags = _split_tags(frame[labels[0]], options["separator"], origins)
-        frame, labels = frame.drop(columns=labels), []
+        frame = frame.drop(columns=labels)
+        labels = []
     if "text" in options:
         text = options["text"], _take_texts(frame, options["text"], labels, head, origins)
         frame = frame[labels]
@@ -254,9 +260,11 @@ def _code_words(
     frame: pd.DataFrame, head: Line, origins: Sequence[Origin], categories: Sequence[str]
 ) -> tuple[tuple[Attribute, ...], pd.DataFrame]:
     """The attributes of all columns, and the frame with codes (NaN: missing) in place of words."""
-    attributes, coded = [], {}
+    attributes = []
+    coded = {}
     for name in frame.columns:
-        column, codes = frame[name], None
+        column = frame[name]
+        codes = None
         kind = column.dtype.kind  # also of pandas' nullable numbers
         if kind in "iuf" and name in categories:
             column = _as_words(column)
@@ -311,7 +319,8 @@ def _as_categorical(column: pd.Series, is_category: bool, origins: Sequence[Orig
 
 def _check_words(words: pd.Series, origins: Sequence[Origin]) -> None:
     """Raise DataError for words that look like numbers, and for more than max(50, ⌊n/2⌋) different words."""
-    name, different = words.name, list(words.cat.categories)
+    name = words.name
+    different = list(words.cat.categories)
     if any(NUMBER_LIKE.match(word) for word in different):
         odd = [word for word in different if not NUMBER.fullmatch(word)]
         large = [word for word in different if _WHOLE.fullmatch(word) and abs(int(word[:400])) > _LARGEST]

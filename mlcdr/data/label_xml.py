@@ -34,7 +34,8 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
 
     def start_element(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
-        tag, expected = tag.rsplit(" ", 1)[-1], "label" if depth else "labels"
+        tag = tag.rsplit(" ", 1)[-1]
+        expected = "label" if depth else "labels"
         if tag != expected:
             line().fail(f"element <{tag[:40]}> where <{expected}> is expected")
         depth += 1

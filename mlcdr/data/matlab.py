@@ -23,8 +23,12 @@ from mlcdr.data.table import Matrix, check_indices
 
 # The largest size of a variable: 3 MB of a compressed file can expand to 3 GB of zeros.
 MOST_BYTES = 1 << 30
-_FILE_HEADER, _HEADER = 128, 1 << 16  # bytes: a file's header; at most, a variable's flags, dimensions and name
-_MATRIX, _COMPRESSED, _SPARSE, _COMPLEX = 14, 15, 5, 0x800
+_FILE_HEADER = 128  # bytes: a file's header; at most, a variable's flags, dimensions and name
+_HEADER = 1 << 16
+_MATRIX = 14
+_COMPRESSED = 15
+_SPARSE = 5
+_COMPLEX = 0x800
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _CLASSES = ["", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16"]
 _CLASSES += ["int32", "uint32", "int64", "uint64", "function", "opaque"]
@@ -85,7 +89,8 @@ def read_matrices(path: Path, names: Sequence[str]) -> list[Matrix]:
         if name not in there:
             fail(path, f"no variable {quote(name)}; it has {', '.join(map(quote, there)) or 'none'}")
         variable = there[name]
-        shape, kind = variable.shape, variable.kind
+        shape = variable.shape
+        kind = variable.kind
         if kind not in _CLASSES[_SPARSE:16] or len(shape) != 2 or min(shape) < 0 or variable.is_complex:
             described = f"{'x'.join(map(str, shape))} {'complex ' * variable.is_complex}{kind}"
             fail(path, f"variable {quote(name)} is {described}; a matrix of real numbers is needed")
@@ -116,7 +121,8 @@ def _variables(file: bytes, order: str) -> Iterator[Variable]:
             raise ValueError("it ends early")
         if kind not in (_MATRIX, _COMPRESSED):
             continue
-        raw, is_compressed = file[start:end], kind == _COMPRESSED
+        raw = file[start:end]
+        is_compressed = kind == _COMPRESSED
         head = _content(raw, is_compressed, _HEADER)
         flags, sizes, name = (head[begin:stop] for _, begin, stop in _first(head, order, 3))
         word = struct.unpack_from(f"{order}I", flags)[0]

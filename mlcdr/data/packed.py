@@ -16,7 +16,8 @@ from mlcdr.data.forms import PACKED
 from mlcdr.data.lines import Line, fail, fail_unreadable
 from mlcdr.errors import DataError
 
-FREE_BYTES, GROWTH = 1 << 28, 250
+FREE_BYTES = 1 << 28
+GROWTH = 250
 """A compressed file may expand to FREE_BYTES or to GROWTH times its size, whichever is larger."""
 
 
@@ -24,7 +25,10 @@ class _Checked(io.RawIOBase):
     """A stream of bytes; DataError for more than `most` bytes or, if `plain`, for a NUL byte."""
 
     def __init__(self, path: Path, file: BinaryIO, most: float, plain: bool):
-        self._path, self._file, self._most, self._plain = path, file, most, plain
+        self._path = path
+        self._file = file
+        self._most = most
+        self._plain = plain
         self._size = 0
 
     def readable(self) -> bool:

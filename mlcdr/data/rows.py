@@ -13,7 +13,7 @@ from mlcdr.data.arff import read_arff
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.catalog_matlab import find_matlab_entry
 from mlcdr.data.dataset import load_dataset
-from mlcdr.data.encoding import Column, Missing, fill, list_columns, positive_code, take_columns
+from mlcdr.data.encoding import Column, Missing, columns_of, fill, positive_code, take_columns
 from mlcdr.data.files import is_path, locate
 from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, option_problems
 from mlcdr.data.lines import Line, fail, list_values, quote
@@ -123,7 +123,7 @@ class Columns:
         found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in self.names}
         for name, known in self.nominal.items():
             codes = {word: code for code, word in enumerate(known)}
-            for column in list_columns(0, Attribute(name, codes, False, 0)):
+            for column in columns_of(0, Attribute(name, codes, False, 0)):
                 found[column.name] = name, known[1 if column.code is None else int(column.code)]
         return list(found.values())
 
@@ -149,7 +149,7 @@ def _find_column(table: Table, source: int, word: str | None) -> Column:
     if positive_code(attribute.values) is None:
         has = f"column {quote(attribute.name)} has the values {list_values(attribute.values)}"
         Line(table.path, attribute.line).fail(f"{has}; the model was trained with numbers there")
-    return list_columns(source, attribute)[0]
+    return columns_of(source, attribute)[0]
 
 
 def _as_number(word: str) -> float:
@@ -162,7 +162,8 @@ def _as_number(word: str) -> float:
 
 def _check_known(table: Table, source: int, known: Sequence[str]) -> None:
     """Raise DataError for a value of a nominal attribute that a model was not trained with."""
-    attribute, column = table.attributes[source], table.column(source)
+    attribute = table.attributes[source]
+    column = table.column(source)
     if attribute.codes is None:
         codes = [_as_number(word) for word in known]
     else:

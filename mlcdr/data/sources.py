@@ -137,7 +137,8 @@ def _read_file(said: Mapping[str, Any], repositories: Mapping[str, Mapping[str, 
 
 def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]]) -> Entry:
     """An entry, from its facts in the catalogue."""
-    statistics, folds = dict(facts["statistics"]), facts.get("folds", {})
+    statistics = dict(facts["statistics"])
+    folds = facts.get("folds", {})
     made: dict[str, Any] = {
         "measured": statistics.pop("from") == "measured",
         "statistics": statistics,

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff import NUMBER
-from mlcdr.data.files import stem
+from mlcdr.data.files import path_of_names
 from mlcdr.data.lines import Line, fail, quote
 from mlcdr.data.packed import open_data
 from mlcdr.data.table import MAX_COLUMNS, Matrix, no_labels
@@ -112,7 +112,9 @@ class _SvmFile:
 
     def check_entries(self) -> None:
         """Raise DataError about the first entry whose index does not increase, or with a number that is too large."""
-        indices, values, d = self.indices, self.values, self.sizes.d
+        indices = self.indices
+        values = self.values
+        d = self.sizes.d
         counts = np.array(self.n_entries)
         before = np.append(-1, indices[:-1]) if len(indices) else indices
         before[(np.cumsum(counts) - counts)[counts > 0]] = -1  # of the first entry of a row
@@ -120,7 +122,8 @@ class _SvmFile:
         if right.all():
             return
         at = int(right.argmin())
-        line, index = self._line_of(at, counts), indices[at]
+        line = self._line_of(at, counts)
+        index = indices[at]
         if index <= before[at]:
             line.fail(f"index {index} after index {before[at]}; the indices of a row must increase")
         if index >= d:
@@ -173,12 +176,16 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Path, Mat
     sizes = files[0].sizes
     if any(file.sizes[1:] != sizes[1:] for file in files):
         fail(paths[-1], f"its first line has other sizes than that of {paths[0].name}")
-    features, labels = _read_names(paths[0], "features"), _read_names(paths[0], "labels")
-    base, d, K = 0, sizes.d, sizes.K
+    features = _read_names(paths[0], "features")
+    labels = _read_names(paths[0], "labels")
+    base = 0
+    d = sizes.d
+    K = sizes.K
     if not sizes.n:
         indices = np.concatenate([file.indices for file in files])
         base = min(1, int(indices.min())) if len(indices) else 0  # the first index is 1, unless there is a 0
-        d, K = len(features) or int(indices.max(initial=-1)) + 1 - base, len(labels)
+        d = len(features) or int(indices.max(initial=-1)) + 1 - base
+        K = len(labels)
     ids = np.arange(K)
     if not K:
         ids = np.unique(np.concatenate([np.array(file.labels) for file in files]))
@@ -195,7 +202,7 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Path, Mat
 
 def _read_names(path: Path, what: str) -> list[str]:
     """The names in STEM.features.txt or STEM.labels.txt in the folder of a file; empty if it does not exist."""
-    beside = path.with_name(f"{stem(path)[0]}.{what}.txt")
+    beside = path_of_names(path, what)
     if not beside.is_file():
         return []
     with open_data(beside) as file:

@@ -138,7 +138,8 @@ class Synthetic:
     def generate(self) -> tuple[Array, NDArray[np.uint8]]:
         """Generate X (n×d) and Y (n×K)."""
         rng = np.random.default_rng(self.seed)
-        n, d = self.n_instances, self.n_relevant
+        n = self.n_instances
+        d = self.n_relevant
         edges = rng.uniform(*self.edges, self.n_labels)
         centres = rng.uniform(-1, 1, (self.n_labels, d)) * (1 - edges)[:, None]
         home = np.repeat(np.arange(self.n_labels), shares(edges, n))[rng.permutation(n)]

@@ -109,11 +109,13 @@ def stack_tables(first: Table, second: Table) -> Table:
     if first.is_sparse != second.is_sparse:
         kind = "sparse" if second.is_sparse else "dense"
         fail(second.path, f"is {kind}, unlike {first.path.name}")
-    m, found = len(first.attributes), len(second.attributes)
+    m = len(first.attributes)
+    found = len(second.attributes)
     if m != found:
         fail(second.path, f"{found} attributes, but {first.path.name} has {m}")
     for one, two in zip(first.attributes, second.attributes, strict=True):
-        line, there = Line(second.path, two.line), f"{first.path.name}:{one.line}"
+        line = Line(second.path, two.line)
+        there = f"{first.path.name}:{one.line}"
         if one.name != two.name:
             line.fail(f"attribute {quote(two.name)} where {there} has {quote(one.name)}")
         if one.values != two.values:

@@ -17,7 +17,8 @@ from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.config.imports import Imports
 from mlcdr.config.loading import experiment_from
-from mlcdr.data import held, packed, texts
+from mlcdr.data import cache, held, packed, texts
+from mlcdr.data.content import Content, Facts
 from mlcdr.data.dataset import Dataset, content_of, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.methods.registry import judging_imports
@@ -271,13 +272,13 @@ def test_texts_in_memory() -> None:
     assert made[0].checksum == made[3].checksum != Dataset.of([*BODIES[1:], "1e6"], Y).checksum
 
 
-def test_texts_as_bytes_come_back_and_damaged_ones_do_not() -> None:
-    column = texts.as_texts([*BODIES, "", None, "\ud800"], "body", ())
-    content, ends = texts.pack(column)
-    assert texts.unpack(content, ends).tolist() == [[each] for each in [*BODIES, "", "", "\ud800"]]
-    for damaged in (ends[:-2], ends[::-1], ends + 1, np.append(ends, 0)):
-        with pytest.raises(ValueError, match="ends of texts"):
-            texts.unpack(content, damaged)
+def test_texts_of_any_characters_come_back_from_the_cache() -> None:
+    column = texts.as_column([*BODIES, "\0", "\ud800"])
+    facts = Facts(("body",), ("\ud800",), ("\ud800",), 1, 0, 0)
+    cache.save("texts", Content(column, np.ones(column.shape, dtype=np.uint8), facts))
+    stored = cache.load("texts")
+    assert stored is not None
+    assert (stored.X.tolist(), stored.facts) == (column.tolist(), facts)
 
 
 def test_gaps_are_kept_or_counted(tmp_path: Path) -> None:
