@@ -70,13 +70,21 @@ def test_what_comes_next(line: str, expected: list[str]) -> None:
     assert list(dict.fromkeys(next_words(line))) == expected
 
 
+def complete_in_shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """What the command itself tells fish, on a narrow terminal."""
+    env = {**os.environ, **FISH, "COLUMNS": "20", "PYTHONPATH": str(ROOT), "_TYPER_COMPLETE_ARGS": line}
+    return subprocess.run([sys.executable, "-m", "mlcdr"], cwd=cwd, env=env, capture_output=True, text=True)
+
+
 def test_a_long_description_stays_in_its_line(here: Path) -> None:
-    env = {**os.environ, **FISH, "COLUMNS": "20", "PYTHONPATH": str(ROOT), "_TYPER_COMPLETE_ARGS": "mlcdr new --la"}
-    done = subprocess.run(
-        [sys.executable, "-m", "mlcdr"], cwd=here, env=env, capture_output=True, text=True, check=True
-    )
+    done = complete_in_shell("mlcdr new --la", here)
     assert done.stdout.startswith("--labels\tWhich columns of your file")
     assert len(done.stdout.splitlines()) == 1
+
+
+def test_an_error_is_not_printed_into_the_line(here: Path) -> None:
+    done = complete_in_shell(f"mlcdr run {'long' * 100}/", here)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_every_kind_of_parameter_is_known() -> None:

@@ -6,6 +6,7 @@ The list of commands is in `mlcdr.cli.commands`. The other packages are imported
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -23,6 +24,7 @@ def main() -> None:
     protect_streams()
     if "_MLCDR_COMPLETE" in os.environ:
         os.environ["COLUMNS"] = "1000"  # Typer breaks a longer description into lines, which a shell takes for words
+        sys.stderr = io.StringIO()  # an error must not appear in the line that is being typed
     try:
         _run_command(record_ctrl_c())
     except SystemExit:
