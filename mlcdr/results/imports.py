@@ -35,24 +35,33 @@ def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.D
     """
     if not is_regular_file(path):
         raise NoResults(f"{path}: missing; run the experiment again (only what is not done yet will run)")
-    lines = list(read_csv(path, ResultsError))
-    header = lines[0][1] if lines else []
-    if not header:
+    lines, rows = [], []
+    for line, row in read_csv(path, ResultsError):
+        lines.append(line)
+        rows.append(row)
+    if not any(rows):
         raise ResultsError(f"{path}:1: empty; a header was expected")
+    _refuse_columns(path, rows[0], last)
+    frame = pd.DataFrame(rows[1:], index=lines[1:], columns=rows[0])
+    for name, kind in last.items():
+        texts = frame[name].items()
+        if kind is int:
+            counts = [_read_count(path, line, name, text) for line, text in texts]
+            frame[name] = pd.Series(counts, frame.index, int)
+        if kind is float:
+            numbers = [read_number(path, line, name, text, gaps) for line, text in texts]
+            frame[name] = pd.Series(numbers, frame.index, float)
+    return frame
+
+
+def _refuse_columns(path: Path, header: list[str], last: Mapping[str, type]) -> None:
+    """Refuse a header that is not `dataset, method, <paths> …, *last`, with each path once and named as no column."""
     first = ["dataset", "method"]
     paths = header[2 : -len(last)]
-    known = {*first, *SCORES, *SUMMARY, *last}
-    if header != [*first, *paths, *last] or len(set(paths) - known) < len(paths):
+    apart = set(paths) - {*first, *SCORES, *SUMMARY, *last}
+    if header != [*first, *paths, *last] or len(apart) < len(paths):
         wanted = ",".join([*first, "<swept …>", *last])
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
-    numbers, rows = zip(*lines, strict=True)
-    frame = pd.DataFrame(rows[1:], index=numbers[1:], columns=header)
-    for name, kind in last.items():
-        if kind is int:
-            frame[name] = [_read_count(path, line, name, text) for line, text in frame[name].items()]
-        if kind is float:
-            frame[name] = [read_number(path, line, name, text, gaps) for line, text in frame[name].items()]
-    return frame.astype({name: kind for name, kind in last.items() if kind is not str})
 
 
 def _read_count(path: Path, line: int, column: str, text: str) -> int:

@@ -12,10 +12,10 @@ Means are rounded to six digits, as in the record (`mlcdr.reproduce.stored`): ro
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +60,9 @@ def join(every: Sequence[Results]) -> Results:
 
 def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
     """The rows of all folders that are of some metrics; of two at one place the first."""
-    swept = list(dict.fromkeys(path for each in every for path in each.swept))
-    paths = list(dict.fromkeys([*swept, *(path for each in every for path in paths_of(each.summary))]))
-    folder = Path(", ".join(str(each.folder) for each in every))
+    swept = _join_names(each.swept for each in every)
+    of_grids = _join_names(paths_of(each.summary) for each in every)
+    paths = _join_names([swept, of_grids])
     whole = pd.concat([_align(each, paths, swept) for each in every])
     whole = whole[whole["metric"].isin(metrics)]
     summary = whole.drop_duplicates(["dataset", "method", *swept, "metric"], ignore_index=True)
@@ -71,12 +71,17 @@ def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
         for method, grid in each.grids.items():
             grids.setdefault(method, tuple(path for path in grid if path not in swept))
     return Results(
-        folder=folder,
+        folder=Path(", ".join(str(each.folder) for each in every)),
         experiment=_join_experiments(every),
         summary=order_columns(summary, _join_orders(every, metrics)),
         grids=grids,
         joined=True,
     )
+
+
+def _join_names(every: Iterable[Iterable[str]]) -> list[str]:
+    """Each name once, in the order in which they appear."""
+    return list(dict.fromkeys(itertools.chain.from_iterable(every)))
 
 
 def _align(results: Results, paths: Sequence[str], swept: Sequence[str]) -> pd.DataFrame:
@@ -93,12 +98,15 @@ def _align(results: Results, paths: Sequence[str], swept: Sequence[str]) -> pd.D
 
 def _join_orders(every: Sequence[Results], metrics: Sequence[str]) -> dict[str, list[str]]:
     """Column → its values, the first folder's first."""
-    orders: dict[str, list[str]] = {"dataset": [], "method": [], "metric": list(metrics)}
+    orders = {
+        "dataset": _join_names(each.datasets for each in every),
+        "method": _join_names(each.methods for each in every),
+        "metric": list(metrics),
+    }
     for each in every:
-        orders["dataset"] += each.datasets
-        orders["method"] += each.methods
         for path in paths_of(each.summary):
-            orders[path] = ["", *orders.get(path, []), *each.summary[path].cat.categories]
+            known = orders.get(path, [])
+            orders[path] = _join_names([[""], known, each.values(path)])
     return orders
 
 
@@ -108,26 +116,28 @@ def _join_experiments(every: Sequence[Results]) -> Experiment:
     for each in every:
         for method, spec in each.experiment.methods.items():
             methods.setdefault(method, spec)
-    name = join_words(list(dict.fromkeys(each.name for each in every)))
+    name = join_words(_join_names([each.name] for each in every))
     changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
     return every[0].experiment.model_copy(update=changed)
 
 
 def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
-    common = tuple(metric for metric in every[0].metrics if all(metric in each.metrics for each in every))
+    first, *others = every
+    common = set(first.metrics).intersection(*(each.metrics for each in others))
     if not common:
         have = "; ".join(f"{each.folder}: {', '.join(each.metrics)}" for each in every)
         raise ResultsError(f"no metric is common to the folders ({have})")
-    for metric in common:
-        for each in every[1:]:
-            if each.metric_facts(metric) != every[0].metric_facts(metric):
-                raise ResultsError(f"{each.folder}: {metric} is not computed as in {every[0].folder}: see `metrics:`")
-    return common
+    metrics = tuple(metric for metric in first.metrics if metric in common)
+    for metric in metrics:
+        for each in others:
+            if each.metric_facts(metric) != first.metric_facts(metric):
+                raise ResultsError(f"{each.folder}: {metric} is not computed as in {first.folder}: see `metrics:`")
+    return metrics
 
 
 def _refuse_other_data(every: Sequence[Results]) -> None:
     """Refuse folders whose manifests have another size of a data set of the same name."""
-    for one, other in combinations(every, 2):
+    for one, other in itertools.combinations(every, 2):
         for dataset in sorted({*one.datasets} & {*other.datasets}):
             sizes = [_sizes(each, dataset) for each in (one, other)]
             if all(sizes) and sizes[0] != sizes[1]:
@@ -167,11 +177,12 @@ def _label(every: Sequence[Results]) -> list[str]:
 def _name_methods(every: Sequence[Results], labels: Sequence[str]) -> list[dict[str, str]]:
     """For each of several results, what its methods are called in the whole."""
     called: list[dict[str, str]] = [{} for _ in every]
-    for method in dict.fromkeys(method for each in every for method in each.methods):
+    for method in _join_names(each.methods for each in every):
         groups = _group_alike(every, method)
         for group in groups:
+            name = method if len(groups) == 1 else f"{method} ({labels[group[0]]})"
             for k in group:
-                called[k][method] = method if len(groups) == 1 else f"{method} ({labels[group[0]]})"
+                called[k][method] = name
     return called
 
 
@@ -196,10 +207,11 @@ def _agree(first: Results, second: Results, method: str) -> bool:
         return False
     if _varied(first, method) != _varied(second, method):
         return False
-    swept = list(dict.fromkeys([*first.swept, *second.swept]))
-    one, other = (_align(each.select("method", [method]), swept, swept) for each in (first, second))
+    swept = _join_names([first.swept, second.swept])
+    one = _align(first.select("method", [method]), swept, swept)
+    other = _align(second.select("method", [method]), swept, swept)
     both = one.merge(other, on=["dataset", "method", *swept, "metric"])
-    for metric, here, there in zip(both["metric"], both["mean_x"], both["mean_y"], strict=True):
+    for metric, here, there in both[["metric", "mean_x", "mean_y"]].itertuples(index=False):
         if not (first.metric_facts(metric).is_time or are_same(here, there)):
             return False
     return True
@@ -214,7 +226,11 @@ def _varied(results: Results, method: str) -> set[str]:
 # -------------------------------------------------------------------- what a reader must know
 
 
-def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec], swept: Iterable[str] = ()) -> list[str]:
+def list_other_methods(
+    ours: Experiment,
+    theirs: Mapping[str, MethodSpec],
+    swept: Iterable[str] = (),
+) -> list[str]:
     """`A and B have the learner ridge, not m5p` for the methods that bear the same name and have other parts.
 
     How they are tuned is left out, and so are parameters that `theirs` sweep, and a part that only its class could read
@@ -222,14 +238,28 @@ def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec], swept
     """
     swept = tuple(swept)
     found: dict[str, list[str]] = {}
-    for name in (name for name in ours.methods if name in theirs):
-        one, other = _without(ours.methods[name].plain(), swept), _without(theirs[name].plain(), swept)
-        for part in (
-            part for part in {**other, **one} if part != "tune" and other.get(part) not in ("", one.get(part))
-        ):
-            shown = [json.dumps(each.get(part, "none"), ensure_ascii=False).replace('"', "") for each in (one, other)]
-            found.setdefault(f"the {part.replace('_', ' ')} {shown[0]}, not {shown[1]}", []).append(name)
-    return [f"{join_words(names)} {'has' if len(names) == 1 else 'have'} {what}" for what, names in found.items()]
+    for name, spec in ours.methods.items():
+        if name not in theirs:
+            continue
+        one = _without(spec.plain(), swept)
+        other = _without(theirs[name].plain(), swept)
+        for part in {**other, **one}:
+            here, there = one.get(part), other.get(part)
+            if part == "tune" or there in ("", here):
+                continue
+            what = part.replace("_", " ")
+            found.setdefault(f"the {what} {_write_part(here)}, not {_write_part(there)}", []).append(name)
+    lines = []
+    for what, names in found.items():
+        verb = "has" if len(names) == 1 else "have"
+        lines.append(f"{join_words(names)} {verb} {what}")
+    return lines
+
+
+def _write_part(part: Any) -> str:
+    """A part as a config has it, without quotes; `none` where a method has no such part."""
+    text = json.dumps("none" if part is None else part, ensure_ascii=False)
+    return text.replace('"', "")
 
 
 def _without(method: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
@@ -247,10 +277,10 @@ def _without(method: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
 def _remark_on_parts(every: Sequence[Results]) -> Iterator[str]:
     """What other settings the large data sets of a table have, and where their parameters are chosen."""
     for table in _list_tables(every):
-        one, other = (every[k].experiment for k in (table[0], table[-1]))
+        one, other = every[table[0]].experiment, every[table[-1]].experiment
         found = list_other_methods(other, one.methods)
-        for name in (name for name in other.methods if name in one.methods):
-            here, there = _scope(other.methods[name]), _scope(one.methods[name])
+        for name, spec in other.methods.items():
+            here, there = _scope(spec), _scope(one.methods.get(name, spec))
             if here != there:
                 found.append(f"{name} is tuned with the scope {here}, not {there}")
         if found:
@@ -262,9 +292,8 @@ def _scope(method: MethodSpec) -> str:
     return method.tune.scope if method.tune else "none"
 
 
-def _remark_on_splits(every: Sequence[Results]) -> tuple[str, ...]:
-    first = every[0]
-    others = [each.name for each in every[1:] if each.experiment.splits != first.experiment.splits]
-    if not others:
-        return ()
-    return (f"The splits of {join_words(list(dict.fromkeys(others)))} are not those of {first.name}.",)
+def _remark_on_splits(every: Sequence[Results]) -> Iterator[str]:
+    first, *others = every
+    names = [[each.name] for each in others if each.experiment.splits != first.experiment.splits]
+    if names:
+        yield f"The splits of {join_words(_join_names(names))} are not those of {first.name}."

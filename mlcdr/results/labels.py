@@ -46,17 +46,16 @@ def read_label_scores(folder: Path) -> pd.DataFrame | None:
     refuse(path, rows, ~rows["metric"].isin(BY_LABEL), "column metric: {metric!r} is no metric of single labels")
     refuse(path, rows, ~rows["frequency"].between(0, 1), "column frequency: '{frequency:g}' is no share")
     refuse(path, rows, rows["value"].abs() == math.inf, "column value: '{value}' is not a number")
-    points = rows[list(paths_of(rows))].itertuples(index=False, name=None)
-    rows["method"] = [
-        ", ".join([method, *filter(None, point)]) for method, point in zip(rows["method"], points, strict=True)
-    ]
+    points = rows[["method", *paths_of(rows)]].itertuples(index=False, name=None)
+    rows["method"] = [", ".join(filter(None, point)) for point in points]
     by = ["dataset", "metric", "method"]
-    means = summarise(rows, [*by, "label"]).rename(columns={"mean": "value"})
-    found = means[[*by, "label", "value"]].merge(_list_labels(rows), on=["dataset", "label"])
+    means = summarise(rows, [*by, "label"])
+    means = means.rename(columns={"mean": "value"})[[*by, "label", "value"]]
+    found = means.merge(_list_labels(rows), on=["dataset", "label"])
     for name in by:
         found[name] = order_column(found[name], ())
-    descending = found.assign(share=-found["frequency"])
-    return descending.sort_values([*by, "share"], kind="stable", ignore_index=True).drop(columns="share")
+    descending = [True] * len(by) + [False]
+    return found.sort_values([*by, "frequency"], ascending=descending, kind="stable", ignore_index=True)
 
 
 def _list_labels(rows: pd.DataFrame) -> pd.DataFrame:
@@ -65,7 +64,8 @@ def _list_labels(rows: pd.DataFrame) -> pd.DataFrame:
     labels = labels.sort_values("frequency", ascending=False, kind="stable")
     labels["part"] = ""
     for of_dataset in labels.groupby("dataset").groups.values():
-        for part, lines in zip(PARTS, np.array_split(of_dataset, len(PARTS)), strict=True):
+        thirds = np.array_split(of_dataset, len(PARTS))
+        for part, lines in zip(PARTS, thirds, strict=True):
             labels.loc[lines, "part"] = part
     return labels
 

@@ -11,6 +11,7 @@ from mlcdr.metrics import METRICS
 
 _WORDS = {"hamming": "Hamming", "brier": "Brier", "f1": "F1", "auc": "AUC", "mcc": "MCC"}
 _WORDS |= {"ndcg": "nDCG", "psp": "PSP", "psndcg": "PSnDCG"}
+_NEEDS = {"scores": "scores", "top": "scores", "probabilities": "probabilities"}
 _SHARED = (
     "work that methods share is charged in full to each of them; the outputs of one method share it. What is known of "
     "the whole data set (its sums, and which features depend on others) is charged to none."
@@ -45,21 +46,23 @@ class MetricFacts:
 
 def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
     """The facts of the metric that the results of an experiment call `label`."""
-    spec = next((spec for spec in experiment.metrics if spec.label == label), None)
-    name, options = (spec.name, spec.params) if spec else (label, {})
+    name, options = label, {}
+    for spec in experiment.metrics:
+        if spec.label == label:
+            name, options = spec.name, spec.params
     title = " ".join(_WORDS.get(word, word) for word in label.split("_"))
     metric = METRICS.get(name)
-    if metric is None:
-        recorded = options.get("higher_is_better")  # of a function of one's own
+    if metric is None:  # a function of one's own
+        recorded = options.get("higher_is_better")
         return MetricFacts(title, recorded if isinstance(recorded, bool) else None, "")
-    note = metric.convention_of({})
+    is_time = metric.needs == "timing"
+    note = metric.convention_of(options)
     if options:
         chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
-        note = " ".join(filter(None, (f"{metric.description}; {chosen}.", metric.convention_of(options))))
-    elif metric.needs == "timing":
+        note = f"{metric.description}; {chosen}. {note}".rstrip()
+    elif is_time:
         note = _SHARED if experiment.share else _NOT_SHARED
-    needs = {"scores": "scores", "top": "scores", "probabilities": "probabilities"}.get(metric.needs, "")
-    return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing", needs)
+    return MetricFacts(title, metric.higher_is_better, note, is_time, _NEEDS.get(metric.needs, ""))
 
 
 def explain_missing(facts: Iterable[MetricFacts]) -> str:
