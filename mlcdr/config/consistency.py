@@ -4,14 +4,13 @@ Each check is of what could be read (`Draft`); what is wrong by itself has been 
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from pydantic import ValidationError
 
-from mlcdr.config.problems import Problems
 from mlcdr.data.sources import entry_names
 from mlcdr.errors import suggest_name
 from mlcdr.experiment.draft import Draft
@@ -57,29 +56,29 @@ Check = Callable[[Asked], Iterable[Problem]]
 """Finds what is wrong with tables and figures."""
 
 
-def check_metrics(draft: Draft, written: Mapping[str, Any], problems: Problems) -> None:
+def check_metrics(draft: Draft) -> None:
     """No two metrics may share a name in the results, and a table's metric must be measured."""
     read = draft.entries("metrics")
-    names = _names_of_metrics(draft, written)
+    names = _names_of_metrics(draft)
     labels: list[str] = []
     for i, name in names.items():
         if name in labels:
             text = f"the metric {name!r} is listed twice; give one another name by `as: name`"
-            problems.add(("metrics", i), text)
+            draft.add(("metrics", i), text)
         labels.append(name)
     misspelt = [name for i, name in names.items() if i not in read]
-    for key in ("tables", "figures") if isinstance(written.get("metrics"), list) else ():
+    for key in ("tables", "figures") if isinstance(draft.written.get("metrics"), list) else ():
         for i, layout in draft.entries(key).items():
             if layout.metric is None or layout.metric in labels or suggest_name(layout.metric, misspelt):
                 continue
             hint = suggest_name(layout.metric, labels)
             text = f"{layout.metric!r} is none of the metrics above{hint} ({', '.join(labels)})"
-            problems.add((key, i, "metric"), text)
+            draft.add((key, i, "metric"), text)
 
 
-def _names_of_metrics(draft: Draft, written: Mapping[str, Any]) -> dict[int, str]:
+def _names_of_metrics(draft: Draft) -> dict[int, str]:
     """The names of the metrics in the results, by their numbers; a wrong one has what is written."""
-    items = written.get("metrics")
+    items = draft.written.get("metrics")
     names = {}
     for i, item in enumerate(items if isinstance(items, list) else ()):
         name, options = next(iter(item.items()), ("", {})) if isinstance(item, dict) else (item, {})
@@ -90,9 +89,9 @@ def _names_of_metrics(draft: Draft, written: Mapping[str, Any]) -> dict[int, str
     return names | {i: metric.label for i, metric in draft.entries("metrics").items()}
 
 
-def check_layouts(draft: Draft, written: Mapping[str, Any], also: Check, problems: Problems) -> None:
+def check_layouts(draft: Draft, also: Check) -> None:
     """Report what `also` finds wrong with tables and figures, but for what is reported already."""
-    names = _names_of_metrics(draft, written)
+    names = _names_of_metrics(draft)
     asked = Asked(
         draft.values.get("tables") or (),
         draft.values.get("figures") or (),
@@ -100,7 +99,7 @@ def check_layouts(draft: Draft, written: Mapping[str, Any], also: Check, problem
         methods=tuple(draft.values.get("methods") or ()),
         sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
     )
-    reported = problems.paths()
+    reported = draft.wrong
     misspelt = any(path[:1] == ("metrics",) for path in reported)
     for problem in also(asked):
         # Of a metric that is misspelt above, or in the entry itself, one line is enough.
@@ -109,10 +108,10 @@ def check_layouts(draft: Draft, written: Mapping[str, Any], also: Check, problem
             continue
         if problem.code == NO_METRIC and is_said:
             continue
-        problems.report(problem)
+        draft.report(problem)
 
 
-def check_tuning(draft: Draft, names: Sequence[str], problems: Problems) -> None:
+def check_tuning(draft: Draft, names: Sequence[str]) -> None:
     """A method must be tuned by a known metric, and a grid of one data set must be of a known data set.
 
     Parameters
@@ -120,7 +119,6 @@ def check_tuning(draft: Draft, names: Sequence[str], problems: Problems) -> None
     draft : Draft
     names : sequence of str
         Of the data sets in the results.
-    problems : Problems
     """
     metrics = [(each.label, each.name, each.params) for each in draft.entries("metrics").values()]
     hides = draft.values.get("splits") is not None and draft.values["splits"].labelled is not None
@@ -132,67 +130,66 @@ def check_tuning(draft: Draft, names: Sequence[str], problems: Problems) -> None
         folded = {each.casefold() for each in known}
         for name in tune.grids:
             if name.casefold() not in folded:
-                problems.add((*here, "grids", name), f"{name!r} is no data set{suggest_name(name, known)}")
+                draft.add((*here, "grids", name), f"{name!r} is no data set{suggest_name(name, known)}")
         if tune.scope != "test":
             try:
                 tune.criterion(metrics)
             except ValueError as error:
-                problems.add((*here, "metric"), str(error))
+                draft.add((*here, "metric"), str(error))
         if tune.search == "optuna" and find_spec("optuna") is None:
-            problems.add((*here, "search"), "optuna is not installed: pip install 'mlcdr[optuna]'")
+            draft.add((*here, "search"), "optuna is not installed: pip install 'mlcdr[optuna]'")
         if tune.scope == "dataset" and (hides or LABELLED in draft.sweep):
             text = "`dataset` chooses by the labels of all rows, and `splits.labelled` hides some; take `split`"
-            problems.add((*here, "scope"), text)
+            draft.add((*here, "scope"), text)
 
 
-def check_labelled(draft: Draft, problems: Problems) -> None:
+def check_labelled(draft: Draft) -> None:
     """The values of a swept `splits.labelled`, which `splits` may not set, too."""
     written = draft.sweep.get(LABELLED)
     values = written if isinstance(written, list) else []
     here: KeyPath = ("sweep", LABELLED)
     splits = draft.values.get("splits")
     if LABELLED in draft.sweep and splits is not None and splits.labelled is not None:
-        problems.add(here, "splits.labelled is set, too; leave it out in one of the two places")
-    _check_repeated(values, here, problems)
+        draft.add(here, "splits.labelled is set, too; leave it out in one of the two places")
+    _check_repeated(values, here, draft)
     for i, value in enumerate(values):
         try:
             if read_labelled(value) is None:
-                problems.add((*here, i), "must be a share or a number of rows, found nothing")
+                draft.add((*here, i), "must be a share or a number of rows, found nothing")
         except ValidationError as error:
             for problem in problems_of(error):
-                problems.report(problem.below(*here, i))
+                draft.report(problem.below(*here, i))
 
 
-def check_varied(draft: Draft, problems: Problems, instances: bool = False) -> None:
+def check_varied(draft: Draft, instances: bool = False) -> None:
     """What is varied must be a parameter of a method that does not set it itself, and every value possible.
 
     Parameters
     ----------
     draft : Draft
-    problems : Problems
     instances : bool
         Whether components may be made, to check what only instances of their classes tell.
     """
     for each in list_varied(draft.sweep, draft.methods()):
         if each.in_sweep and each.path.partition(".")[0] == "splits":
-            problems.add(each.here, f"of the splits only `{LABELLED}` can be swept")
+            draft.add(each.here, f"of the splits only `{LABELLED}` can be swept")
             continue
         if not each.in_sweep and each.path in draft.sweep:
-            problems.add(each.here, "is swept, too; leave it out in one of the two places")
+            draft.add(each.here, "is swept, too; leave it out in one of the two places")
             continue
         # a method that could not be read may have the parameter
         all_read = bool(each.among) and (not each.in_sweep or len(each.among) == len(draft.values["methods"]))
         if all_read and not each.parts(None):
-            problems.add(each.here, _describe_unknown(each))
-        _check_values(each, problems, instances)
+            draft.add(each.here, _describe_unknown(each))
+        _check_values(each, draft, instances)
 
 
-def _check_values(varied: Varied, problems: Problems, instances: bool) -> None:
+def _check_values(varied: Varied, draft: Draft, instances: bool) -> None:
     """Each value must be listed once and be possible for the methods; none of these may set the parameter itself."""
-    _check_repeated(varied.values, varied.here, problems)
+    _check_repeated(varied.values, varied.here, draft)
     for name in varied.methods_that_set_it():
         text = f"the method {name} sets {varied.parameter} itself; leave it out there, or do not vary it"
-        problems.add(varied.here, text)
+        draft.add(varied.here, text)
     for i, value in enumerate(varied.values):
         failing = {}
         for name, part in varied.parts(value).items():
@@ -201,7 +198,7 @@ def _check_values(varied: Varied, problems: Problems, instances: bool) -> None:
                 failing[name] = why
         if failing:
             first = next(iter(failing.values()))
-            problems.add((*varied.here, i), f"impossible for {', '.join(failing)}: {first}")
+            draft.add((*varied.here, i), f"impossible for {', '.join(failing)}: {first}")
 
 
 def find_problem(component: Component, instances: bool) -> str:
@@ -211,11 +208,11 @@ def find_problem(component: Component, instances: bool) -> str:
     return next((text for _, text in reading.problems), "")
 
 
-def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) -> None:
+def _check_repeated(values: Sequence[Any], here: KeyPath, draft: Draft) -> None:
     seen: set[str] = set()
     for i, text in enumerate(map(method_text, values)):
         if text in seen:
-            problems.add((*here, i), f"the value {text} is listed twice")
+            draft.add((*here, i), f"the value {text} is listed twice")
         seen.add(text)
 
 
@@ -255,7 +252,7 @@ def _list_parameters(spec: MethodSpec) -> dict[str, bool]:
 # -------------------------------------------------------------------- when nothing else is wrong
 
 
-def check_instances(draft: Draft, problems: Problems) -> None:
+def check_instances(draft: Draft) -> None:
     """Report what only instances of classes tell: parameters that do not fit each other, or a learner that does not.
 
     Instances are made last, because importing their classes takes a second.
@@ -265,11 +262,11 @@ def check_instances(draft: Draft, problems: Problems) -> None:
         for at, component in spec.by_path().items():
             swept = below(dotted(at), varied)
             for keys, text in read_component(component.family, component.plain(), swept=swept).problems:
-                problems.add(("methods", name, *at, *keys), text)
+                draft.add(("methods", name, *at, *keys), text)
         misfit = _find_misfit(spec, varied)
         if misfit:
-            problems.add(("methods", name, "label_space"), misfit)
-    check_varied(draft, problems, instances=True)
+            draft.add(("methods", name, "label_space"), misfit)
+    check_varied(draft, instances=True)
 
 
 def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
@@ -288,11 +285,11 @@ def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
     return cls.misfit(built, space.params.get("regression")) or ""
 
 
-def check_size(experiment: Experiment, problems: Problems) -> None:
+def check_size(experiment: Experiment, draft: Draft) -> None:
     """More trials than can be planned are refused before any of them is made."""
     splits = number_of_splits(experiment.splits)
     points = sum(map(experiment.n_points, experiment.methods))
     trials = len(experiment.datasets) * points * splits
     if trials > MAX_TRIALS:
         path: KeyPath = ("splits",) if splits > points else ("sweep",)
-        problems.add(path, f"the plan would have {trials:,} trials; at most {MAX_TRIALS:,} are allowed")
+        draft.add(path, f"the plan would have {trials:,} trials; at most {MAX_TRIALS:,} are allowed")

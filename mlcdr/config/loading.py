@@ -16,11 +16,10 @@ from pydantic import TypeAdapter, ValidationError
 from mlcdr.config import consistency
 from mlcdr.config.from_python import copy_plain
 from mlcdr.config.overrides import Overrides, apply_overrides
-from mlcdr.config.presence import settle_datasets, settle_folds
+from mlcdr.config.presence import part_of, settle_datasets, settle_folds
 from mlcdr.config.problems import Problems
 from mlcdr.config.shipped import find_config
 from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
-from mlcdr.data.files import Part
 from mlcdr.data.forms import MEMORY, SOURCES
 from mlcdr.errors import ConfigError, describe, report_memory
 from mlcdr.experiment.draft import Draft
@@ -139,33 +138,30 @@ def _read(
     if held:
         _put_held(document, held, problems)
     _write_out_defaults(problems)
-    written = document.data
-    sweep = written.get("sweep")
-    draft = Draft(folder, sweep=sweep if isinstance(sweep, dict) else {}, report=problems.report)
-    experiment = _validate(Experiment, written, draft)
-    settled = _settle(draft, look_up, problems)
-    consistency.check_metrics(draft, written, problems)
-    names = [spec.short_name(_part(draft)) for spec in draft.entries("datasets").values()]
-    consistency.check_tuning(draft, names, problems)
-    consistency.check_labelled(draft, problems)
-    consistency.check_varied(draft, problems)
+    draft = Draft(document.data, folder, tell=problems.report)
+    experiment = _validate(Experiment, draft)
+    settled = _settle(draft, look_up)
+    consistency.check_metrics(draft)
+    consistency.check_tuning(draft, [spec.short_name(part_of(draft)) for spec in settled["datasets"]])
+    consistency.check_labelled(draft)
+    consistency.check_varied(draft)
     if also is not None:
-        consistency.check_layouts(draft, written, also, problems)
+        consistency.check_layouts(draft, also)
     problems.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)
     if instances:
-        consistency.check_instances(draft, problems)
-    consistency.check_size(experiment, problems)
+        consistency.check_instances(draft)
+    consistency.check_size(experiment, draft)
     problems.raise_any()
     return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
 
 
-def _validate(model: type[Experiment], written: Mapping[str, Any], draft: Draft) -> Experiment | None:
+def _validate(model: type[Experiment], draft: Draft) -> Experiment | None:
     """The experiment that is written; what is wrong is reported to the draft, which has what could be read."""
     # An optional key whose lines below are all commented out is empty, and counts as left out.
     optional = [key for key, field in model.model_fields.items() if not field.is_required()]
-    data = {key: value for key, value in written.items() if value is not None or key not in optional}
+    data = {key: value for key, value in draft.written.items() if value is not None or key not in optional}
     try:
         return model.model_validate(data, context=draft)
     except ValidationError as error:
@@ -174,21 +170,15 @@ def _validate(model: type[Experiment], written: Mapping[str, Any], draft: Draft)
     return None
 
 
-def _part(draft: Draft) -> Part:
-    """Which files of its data sets an experiment reads."""
-    splits = draft.values.get("splits")
-    return "predefined" if splits is not None and splits.kind == "predefined" else "full"
-
-
-def _settle(draft: Draft, look_up: bool, problems: Problems) -> dict[str, Any]:
+def _settle(draft: Draft, look_up: bool) -> dict[str, Any]:
     """The keys whose values are to be spelt as in the results, so spelt; they replace what the draft has, too."""
-    datasets = settle_datasets(draft.entries("datasets"), _part(draft), look_up, problems)
+    datasets = settle_datasets(draft, look_up)
     draft.values["datasets"] = tuple(datasets.values())
     settled: dict[str, Any] = {"datasets": draft.values["datasets"]}
     splits = draft.values.get("splits")
     if isinstance(splits, FromFile):
         names = [spec.short_name() for spec in datasets.values()]
-        settled["splits"] = settle_folds(splits, names, draft.folder, look_up, problems)
+        settled["splits"] = settle_folds(splits, names, draft, look_up)
     metrics = draft.entries("metrics").values()
     for key in ("tables", "figures"):
         layouts = draft.values.get(key) or ()
@@ -213,7 +203,7 @@ def _read_recorded(document: Document, name: str) -> Experiment:
         raise ConfigError([f"{source}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
     problems = Problems(document)
     written = {"name": name} | {key: value for key, value in document.data.items() if value is not None}
-    experiment = _validate(RecordedExperiment, written, Draft(recorded=True, report=problems.report))
+    experiment = _validate(RecordedExperiment, Draft(written, recorded=True, tell=problems.report))
     problems.raise_any()
     assert experiment is not None
     return experiment

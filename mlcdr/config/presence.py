@@ -1,38 +1,38 @@
 """Whether the data sets and the files of folds that a config names are there; and the spelling of their names."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from mlcdr.config.problems import Problems
 from mlcdr.data.files import DataFiles, NotFetchedError, Part, is_path, locate
 from mlcdr.data.forms import check_form_options
 from mlcdr.data.sources import how_to_get
 from mlcdr.errors import DataError
+from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.entries import DatasetSpec
 from mlcdr.experiment.problems import KeyPath
 from mlcdr.experiment.splits import FromFile
 
 
-def settle_datasets(
-    specs: Mapping[int, DatasetSpec], part: Part, look_up: bool, problems: Problems
-) -> dict[int, DatasetSpec]:
+def part_of(draft: Draft) -> Part:
+    """Which files of its data sets an experiment reads."""
+    splits = draft.values.get("splits")
+    return "predefined" if splits is not None and splits.kind == "predefined" else "full"
+
+
+def settle_datasets(draft: Draft, look_up: bool) -> dict[int, DatasetSpec]:
     """The data sets with each name spelt as in the results; one that is missing or listed twice is reported.
 
     Parameters
     ----------
-    specs : mapping
-        Number in the list → data set.
-    part : {"full", "predefined"}
-        The files that the experiment reads.
+    draft : Draft
     look_up : bool
         Whether the files must be there.
-    problems : Problems
     """
+    part = part_of(draft)
     settled = {}
     names: set[str] = set()
     listed: dict[object, str] = {}
     absent: dict[KeyPath, NotFetchedError] = {}
-    for i, spec in specs.items():
+    for i, spec in draft.entries("datasets").items():
         here: KeyPath = ("datasets", i)
         files = None
         if look_up and spec.source is not None:
@@ -41,20 +41,20 @@ def settle_datasets(
             except NotFetchedError as error:
                 absent[here] = error
             except DataError as error:
-                problems.add(here, str(error))
+                draft.add(here, str(error))
         name = spec.short_name(part)
         if name.casefold() in names:
-            problems.add(here, f"the data set {name!r} is listed twice; results are kept by its name")
+            draft.add(here, f"the data set {name!r} is listed twice; results are kept by its name")
         elif files is not None:
             name = name if "path" in spec.params else files.name
             first = listed.setdefault(_identity(spec, files), spec.name)
             if first != spec.name:
-                problems.add(here, f"{spec.name!r} is the same data set as {first!r}; keep one")
+                draft.add(here, f"{spec.name!r} is the same data set as {first!r}; keep one")
             if files.xml is not None and "labels" in spec.params:
-                problems.add(here, f"{files.xml} names the labels; leave out the option `labels`")
+                draft.add(here, f"{files.xml} names the labels; leave out the option `labels`")
         names.add(name.casefold())
         settled[i] = spec if is_path(spec.name) else spec.model_copy(update={"name": name})
-    _report_absent(absent, ("datasets",), problems)
+    _report_absent(absent, ("datasets",), draft)
     return settled
 
 
@@ -71,7 +71,7 @@ def _identity(spec: DatasetSpec, files: DataFiles) -> object:
     return (*(path.resolve() for path in files.paths), *options)
 
 
-def settle_folds(folds: FromFile, names: Sequence[str], folder: Path, look_up: bool, problems: Problems) -> FromFile:
+def settle_folds(folds: FromFile, names: Sequence[str], draft: Draft, look_up: bool) -> FromFile:
     """The folds with the folders in which their files are; a file that is missing is reported.
 
     Parameters
@@ -79,32 +79,28 @@ def settle_folds(folds: FromFile, names: Sequence[str], folder: Path, look_up: b
     folds : FromFile
     names : sequence of str
         Of the data sets.
-    folder : Path
-        The config's.
+    draft : Draft
     look_up : bool
         Whether the files must be there.
-    problems : Problems
     """
     absent: dict[KeyPath, NotFetchedError] = {}
     for i, name in enumerate(names if look_up else ()):
         try:
-            folds.beside(folder).find(name)
+            folds.beside(draft.folder).find(name)
         except NotFetchedError as error:
             absent["splits", "path", i] = error
         except DataError as error:
-            problems.add(("splits", "path"), str(error))
-    _report_absent(absent, ("splits", "path"), problems, folds=True)
-    return folds.settled(folder, names)
+            draft.add(("splits", "path"), str(error))
+    _report_absent(absent, ("splits", "path"), draft, folds=True)
+    return folds.settled(draft.folder, names)
 
 
-def _report_absent(
-    absent: Mapping[KeyPath, NotFetchedError], path: KeyPath, problems: Problems, folds: bool = False
-) -> None:
+def _report_absent(absent: Mapping[KeyPath, NotFetchedError], path: KeyPath, draft: Draft, folds: bool = False) -> None:
     """Report what can be downloaded in one line, with one command for all of it."""
     if len(absent) == 1:
         for where, error in absent.items():
-            problems.add(where, str(error))
+            draft.add(where, str(error))
     elif absent:
         names = [error.name for error in absent.values()]
         what = "the folds of " if folds else ""
-        problems.add(path, f"{what}{', '.join(names)} are not in the data folders; {how_to_get(names, folds)}")
+        draft.add(path, f"{what}{', '.join(names)} are not in the data folders; {how_to_get(names, folds)}")

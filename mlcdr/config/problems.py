@@ -52,10 +52,6 @@ class Problems:
             source = self.document.place(()).source
             self.raise_any([f"{source}: more than {MAX_PROBLEMS} mistakes; the others are not listed"])
 
-    def paths(self) -> set[KeyPath]:
-        """The key paths at which something is wrong."""
-        return {problem.path for problem in self._found}
-
     def lines(self) -> list[str]:
         """`file:line: key.path: text`, sorted by line; those of `--set` options come last."""
         placed = [(self.document.place(problem.path), problem, methods) for problem, methods in self._found.items()]

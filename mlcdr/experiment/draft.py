@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError, ValidationInfo
 
-from mlcdr.experiment.problems import Problem, problems_of
+from mlcdr.experiment.problems import KeyPath, Problem, problems_of
 
 ENTRIES = ("datasets", "metrics", "tables", "figures")
 """The keys of an experiment that hold lists of entries."""
@@ -21,25 +21,43 @@ class Draft:
 
     Attributes
     ----------
+    written : mapping
+        What is written, by key.
     folder : Path
         The config's folder, in which files may stand that it names.
     recorded : bool
         Whether it is the experiment of a results folder, which is read to interpret the results and not to be run. Only
         its form is checked: no class is imported, and its components, metrics and keys may be those of another version
         of mlcdr or of another program (an unknown key is left out).
-    sweep : mapping
-        What is written as `sweep`.
-    report : callable
+    tell : callable
         Called with each problem.
     values : dict
         Key → what was read; None for what is wrong, also for a single entry of a list, or a method.
+    wrong : set
+        The key paths at which something is wrong.
     """
 
+    written: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
     recorded: bool = False
-    sweep: Mapping[str, Any] = field(default_factory=dict)
-    report: Callable[[Problem], None] = lambda problem: None
+    tell: Callable[[Problem], None] = lambda problem: None
     values: dict[str, Any] = field(default_factory=dict)
+    wrong: set[KeyPath] = field(default_factory=set)
+
+    @property
+    def sweep(self) -> Mapping[str, Any]:
+        """What is written as `sweep`; empty if that is no mapping."""
+        sweep = self.written.get("sweep")
+        return sweep if isinstance(sweep, dict) else {}
+
+    def report(self, problem: Problem) -> None:
+        """Note a problem, and tell it."""
+        self.wrong.add(problem.path)
+        self.tell(problem)
+
+    def add(self, path: KeyPath, text: str) -> None:
+        """Report what is wrong at `path`."""
+        self.report(Problem(path, text))
 
     def read(self, key: str, written: Any, validate: Callable[[Any], Any]) -> Any:
         """Validate the value of a key; the entries of a list, and methods, each by itself."""

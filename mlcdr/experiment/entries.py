@@ -15,7 +15,7 @@ from mlcdr.data.forms import OPENML, OPTIONS, SOURCES, WITHOUT_FILES, option_pro
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe, list_known, suggest_name
 from mlcdr.experiment.draft import draft_of
-from mlcdr.experiment.problems import KeyPath, Problem, Strict, refusal
+from mlcdr.experiment.problems import KeyPath, Problem, Strict, find_by, refusal
 from mlcdr.methods.registry import import_target, judge_import
 from mlcdr.metrics import METRICS, Metric, hint, of_function, resolve, target
 
@@ -107,23 +107,15 @@ def name_and_options(written: Any, what: str) -> tuple[str, Any, KeyPath]:
         return name, {} if options is None else options, (name,)
     keys = f" of {len(written)} keys" if isinstance(written, dict) else ""
     right = f"must be the name of a {what}, or `{{name: {{option: value}}}}`"
-    raise refusal(Problem((), f"{right}, found {describe(written)}{keys}"))
+    raise ValueError(f"{right}, found {describe(written)}{keys}")
 
 
 def read_recorded_entry(written: Any, what: str) -> tuple[str, dict[str, Any]]:
     """The name and the options of an entry or a component of a results folder, which may be any."""
     name, options, _ = name_and_options(written, what)
     if not isinstance(options, dict):
-        raise refusal(Problem((), f"the options of a {what} are a mapping, found {describe(options)}"))
+        raise ValueError(f"the options of a {what} are a mapping, found {describe(options)}")
     return name, options
-
-
-def _find_wrong_line(text: str, at: KeyPath) -> list[Problem]:
-    try:
-        check_line(text)
-    except ValueError as error:
-        return [Problem(at, str(error))]
-    return []
 
 
 # -------------------------------------------------------------------- data sets
@@ -143,20 +135,21 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
     if not isinstance(options, dict):
         raise refusal(Problem(at, f"options must be a mapping ({', '.join(OPTIONS)}), found {describe(options)}"))
     problems = [Problem((*at, key), text) for key, text in option_problems(options)]
-    problems += _find_wrong_line(name, at)
+    problems += find_by(check_line, name, at)
     wrong = {problem.path[-1] for problem in problems if problem.path}
     if "path" in options and "path" not in wrong:
         options = {**options, "path": beside(options["path"], draft.folder)}
     elif "function" in options and "function" not in wrong:
-        try:
-            judge_import(f"function {options['function']!r}", options["function"].rpartition(".")[0])
-        except UserError as error:
-            problems.append(Problem((*at, "function"), str(error)))
+        problems += find_by(_judge_function, options["function"], (*at, "function"))
     elif is_path(name) and not set(SOURCES) & set(options):
         name = beside(name, draft.folder)
     if problems:
         raise refusal(*problems)
     return DatasetSpec(name=name, params=options)
+
+
+def _judge_function(name: str) -> None:
+    judge_import(f"function {name!r}", name.rpartition(".")[0])
 
 
 def _synthetic(name: str, options: Any, at: KeyPath) -> DatasetSpec:
@@ -196,8 +189,8 @@ def _read_metric(written: Any, info: ValidationInfo) -> MetricSpec:
         return written
     if draft_of(info).recorded:
         name, options = read_recorded_entry(written, "metric")
-        label = str(options.pop("as", name))
-        return MetricSpec(name=name, params=options, label=label)
+        label, params = _label_and_params(options)
+        return MetricSpec(name=name, params=params, label=str(label or name))
     written_name, options, at = name_and_options(written, "metric")
     name, meant = resolve(written_name)
     if target(name) is not None:
@@ -206,18 +199,18 @@ def _read_metric(written: Any, info: ValidationInfo) -> MetricSpec:
     if metric is None:
         listing = list_known(METRICS, "`mlcdr metrics`")
         raise refusal(Problem(at, f"unknown metric {name!r}{hint(name)} ({listing}; or a dotted path to a function)"))
-    places: dict[str, KeyPath] = {}
-    if not isinstance(options, dict):
+    is_short = not isinstance(options, dict)
+    if is_short:
         if not metric.parameters:
             raise refusal(Problem(at, f"{name} has no option (but `as: label`), found {describe(options)}"))
-        first = next(iter(metric.parameters))
-        options, places = {first: options}, {first: at}
+        options = {next(iter(metric.parameters)): options}
     label, params = _label_and_params(options)
     params = meant | params
-    problems = _find_wrong_label(label, (*at, "as"))
+    problems = find_by(_check_metric_label, label, (*at, "as"))
     for key, value in params.items():
-        if why := _find_wrong_option(metric, key, value):
-            problems.append(Problem(places.get(key, (*at, key)), why))
+        why = _find_wrong_option(metric, key, value)
+        if why:
+            problems.append(Problem(at if is_short else (*at, key), why))
     if problems:
         raise refusal(*problems)
     return MetricSpec(name=name, params=params, label=metric.label_of(params) if label is None else label)
@@ -228,17 +221,12 @@ def _label_and_params(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     return options.get("as"), {key: value for key, value in options.items() if key != "as"}
 
 
-def _find_wrong_label(label: Any, at: KeyPath) -> list[Problem]:
-    """What is wrong with the label of a metric."""
-    if label is None:
-        return []
-    if not isinstance(label, str):
-        return [Problem(at, f"must be text, found {describe(label)}")]
-    try:
+def _check_metric_label(label: Any) -> None:
+    """Refuse a label that cannot name a metric in the results; None: the metric's own."""
+    if label is not None and not isinstance(label, str):
+        raise ValueError(f"must be text, found {describe(label)}")
+    if label is not None:
         check_label(label)
-    except ValueError as error:
-        return [Problem(at, str(error))]
-    return []
 
 
 def _find_wrong_option(metric: Metric, key: str, value: Any) -> str:
@@ -258,7 +246,7 @@ def _own_metric(name: str, options: Any, at: KeyPath) -> MetricSpec:
     if not isinstance(options, dict) or options.keys() - {"as", "higher_is_better"}:
         raise refusal(Problem(at, f"the only option of a metric of your own is `as: label`, found {describe(options)}"))
     label, params = _label_and_params(options)
-    problems = _find_wrong_label(label, (*at, "as"))
+    problems = find_by(_check_metric_label, label, (*at, "as"))
     try:
         metric = of_function(name, import_target(f"metric {name!r}", str(target(name))))
     except UserError as error:
@@ -284,14 +272,15 @@ def _read_layout(written: Any, info: ValidationInfo) -> Any:
         written, at = {"layout": written}, ()
     if not isinstance(written, dict):
         right = "must be the name of a layout, or `{layout: name, metric: name}`"
-        raise refusal(Problem((), f"{right}, found {describe(written)}"))
+        raise ValueError(f"{right}, found {describe(written)}")
     options = {key: value for key, value in written.items() if key not in ("layout", "metric")}
     layout = written.get("layout")
     if layout is None:
         misspelt = [key for key in options if suggest_name("layout", [key])]
-        raise refusal(Problem((), "the key `layout` is missing" + "".join(f"; is {key!r} meant?" for key in misspelt)))
+        raise ValueError("the key `layout` is missing" + "".join(f"; is {key!r} meant?" for key in misspelt))
     if isinstance(layout, str):
-        if problems := _find_wrong_line(layout, at):
+        problems = find_by(check_line, layout, at)
+        if problems:
             raise refusal(*problems)
         if layout.endswith((".yaml", ".yml")) and not draft.recorded:
             layout = beside(layout, draft.folder)

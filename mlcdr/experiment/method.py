@@ -179,8 +179,8 @@ def _read_part(
     if draft.recorded:
         try:
             return Component(family, *read_recorded_entry(written, family)), []
-        except ValidationError as error:
-            return UNREADABLE, problems_of(error)
+        except ValueError as error:
+            return UNREADABLE, [Problem((), str(error))]
     reading = judge_component(family, written, below(dotted(at), varied))
     return reading.component or UNREADABLE, [Problem(path, text) for path, text in reading.problems]
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mlcdr.errors import describe, suggest_name
+from mlcdr.errors import UserError, describe, suggest_name
 
 KeyPath = tuple[str | int, ...]
 
@@ -68,6 +68,15 @@ def _read_finding(item: Any) -> Problem:
     if item["type"] == "problem":
         return Problem(path, item["ctx"]["text"], item["ctx"]["code"])
     return Problem(path, describe_finding(item), item["type"])
+
+
+def find_by(check: Callable[[Any], object], value: Any, at: KeyPath) -> list[Problem]:
+    """What is wrong with a value, which stands at `at`, if a check refuses it."""
+    try:
+        check(value)
+    except (ValueError, UserError) as error:
+        return [Problem(at, str(error))]
+    return []
 
 
 class Strict(BaseModel):
