@@ -227,11 +227,3 @@ def test_the_middle_of_a_cut_near_the_largest_number(sign, largest):
         model = C45().fit(X, x > x.mean() if largest == 1 else x == x.max())
         assert model.tree_.threshold[0] == x.min()
         np.testing.assert_array_equal(model.predict(X), x == x.max())
-
-
-def test_the_middle_is_to_the_bit_that_of_the_sum():
-    rng = np.random.default_rng(0)
-    a = rng.standard_normal(100_000) * 10.0 ** rng.integers(-300, 300, 100_000)
-    b = a + np.abs(rng.standard_normal(100_000)) * 10.0 ** rng.integers(-5, 300, 100_000)
-    a, b = a[b - a > 1e-5], b[b - a > 1e-5]
-    np.testing.assert_array_equal(a / 2 + b / 2, (a + b) / 2)

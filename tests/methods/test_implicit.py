@@ -134,18 +134,6 @@ def test_solvers_do_not_take_each_others_results(estimator, monkeypatch):
     assert len(calls) == (estimator.get_params().get("orthogonality") != "p")
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_diagonal_and_products_of_the_scatter(sparse):
-    """Centred, about the origin, downdated, settled, mapped: S as it is."""
-    X, Y = problem("sparse counts")
-    moments = Moments.from_arrays(as_sparse(X) if sparse else X, Y)
-    A = np.random.default_rng(0).standard_normal((17, 3))
-    for m in (moments, moments.uncentred(), moments.without(np.arange(9)), moments.without(np.arange(9)).uncentred()):
-        np.testing.assert_allclose(m.scatter_operator()(A), m.xx @ A, atol=1e-10)
-        for each in (m, m.settled(), m.map_labels(m.mean_y, np.eye(6)[:, :2])):
-            np.testing.assert_allclose(each.spread(), np.diag(m.xx), atol=1e-11)
-
-
 def test_what_the_implicit_solvers_ask_for():
     X, Y = problem("plain")
     for n_components in (None, 17, 1.0, {"eigenvalues": 0.9}):

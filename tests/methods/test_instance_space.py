@@ -326,8 +326,6 @@ def test_all_rows_unlabelled_but_one(labelled):
         CBMLC(ReaderLEClassifier(), 3, random_state=0),
         CLMLC(ReaderLEClassifier(), 3, meta_labels=None, random_state=0),
         MLSF(ReaderLEClassifier(), random_state=0),
-        CBMLC(n_clusters=3, random_state=0),
-        CLMLC(n_clusters=3, random_state=0),
     ):
         np.testing.assert_array_equal(method.fit_moments(given).predict(X[:labelled]), Y[:labelled])
 

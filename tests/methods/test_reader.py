@@ -280,13 +280,6 @@ def test_the_first_alternation_may_raise_the_objective():
     assert rise(found, sum(this.X.shape)) <= 0
 
 
-def test_without_constraint_nothing_is_the_optimum():
-    X, Y, unlabelled = data(5)
-    this = problem(X, Y, unlabelled)
-    nothing = np.zeros((X.shape[1], 3))
-    assert this.objective(nothing, X @ nothing, X @ nothing) == 0.0
-
-
 def test_different_starts_end_differently_and_equal_seeds_equally():
     X, Y, _ = data(6)
     one, two, other = (READER(algorithm="alternating", random_state=s).fit(X, Y) for s in (0, 0, 1))

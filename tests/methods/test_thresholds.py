@@ -65,16 +65,6 @@ def test_rounding_parts_no_ties():
         assert threshold.apply(0.5 + noise[::-1] * 2).all()
 
 
-def test_a_shift_and_a_scale_of_the_scores_move_the_threshold_alike():
-    rng = np.random.default_rng(1)
-    scores = rng.normal(size=(40, 5))
-    Y = (scores + rng.normal(size=(40, 5)) > 1).astype(np.uint8)
-    plain = Maximise().fit(scores, Y).values_
-    np.testing.assert_allclose(Maximise().fit(3 * scores + 7, Y).values_, 3 * plain + 7)
-    order = rng.permutation(40)
-    np.testing.assert_array_equal(Maximise().fit(scores[order], Y[order]).values_, plain)
-
-
 # -------------------------------------------------------------------- the macro-averaged F of all labels
 
 
