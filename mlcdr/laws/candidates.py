@@ -117,8 +117,10 @@ def _find(written: str) -> list[Subject]:
     if "." in written:
         module_name, _, name = written.rpartition(".")
         return _select(written, [registry.import_target(repr(written), f"{module_name}:{name}")])
-    known = [name for family in registry.BUILT_IN for name in registry.names(family)]
-    hint = suggest_name(written, [*known, *offered])
+    known = list(offered)
+    for family in registry.BUILT_IN:
+        known += registry.names(family)
+    hint = suggest_name(written, known)
     raise UserError(f"{written}: neither a Python file (NAME.py) nor the name of a component{hint}")
 
 
