@@ -8,21 +8,8 @@ import pytest
 from mlcdr.data import catalog, sources
 from mlcdr.errors import DataError
 
-NAMED = [
-    "emotions",
-    "yeast",
-    "scene",
-    "enron",
-    "medical",
-    "genbase",
-    "bibtex",
-    "corel5k",
-    "birds",
-    "flags",
-    "cal500",
-    "delicious",
-]
-NAMED += ["mediamill", "bookmarks", "tmc2007", "tmc2007-500", "languagelog", "image", "20ng", "foodtruck"]
+NAMED = ["emotions", "yeast", "scene", "enron", "medical", "genbase", "bibtex", "corel5k", "birds", "flags", "cal500"]
+NAMED += ["delicious", "mediamill", "bookmarks", "tmc2007", "tmc2007-500", "languagelog", "image", "20ng", "foodtruck"]
 NAMED += [f"rcv1s{i}" for i in range(1, 6)] + [f"corel16k{i}" for i in range(1, 11)]
 
 # --- the facts ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,27 +52,22 @@ MIXED_SPARSE = MIXED + "{0 1,3 10,5 1.5}\n{1 NO,2 True,4 YES}\n{1 NO,3 10,5 -2}\
 
 @pytest.mark.parametrize("text", [MIXED_DENSE, MIXED_SPARSE], ids=["dense", "sparse"])
 def test_nominals_keep_their_meaning(text: str, tmp_path: Path) -> None:
-    data = load_dataset(_write(tmp_path, "m", text, _xml("l1", "l2")))
-    assert data.feature_names == ("yes", "true", "place=3", "place=10", "place=2", "size")
-    expected = [[1, 0, 0, 1, 0, 1.5], [0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, -2], [1, 1, 0, 0, 1, 7]]
-    assert_array_equal(_toarray(data.X), expected)
-    assert_array_equal(_toarray(data.Y), [[1, 0], [0, 1], [0, 0], [1, 1]])
-    assert (data.label_names, data.xml_label_names) == (("l2", "l1"), ("l1", "l2"))
-    assert (data.declared_features, data.declared_nominal, data.declared_numeric) == (4, 3, 1)
-    assert data.n_train is None
-
-
-def test_kinds_of_arrays(tmp_path: Path) -> None:
-    dense = load_dataset(_write(tmp_path, "d", MIXED_DENSE, _xml("l1", "l2")))
-    assert (dense.X.dtype, dense.Y.dtype) == (np.float64, np.uint8)
-    thin = load_dataset(_write(tmp_path, "s", MIXED_SPARSE, _xml("l1", "l2")))
-    for _ in range(2):  # parsed, then from the cache
-        assert isinstance(thin.X, sparse.csr_array)
-        assert isinstance(thin.Y, sparse.csr_array)
-        assert (thin.X.dtype, thin.Y.dtype, thin.X.indices.dtype) == (np.float64, np.int8, np.int32)
-        assert thin.X.has_sorted_indices
-        assert (thin.X.data != 0).all()
-        thin = load_dataset(tmp_path / "s.arff")
+    path = _write(tmp_path, "m", text, _xml("l1", "l2"))
+    for data in (load_dataset(path), load_dataset(path)):  # parsed, then from the cache
+        assert data.feature_names == ("yes", "true", "place=3", "place=10", "place=2", "size")
+        expected = [[1, 0, 0, 1, 0, 1.5], [0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, -2], [1, 1, 0, 0, 1, 7]]
+        assert_array_equal(_toarray(data.X), expected)
+        assert_array_equal(_toarray(data.Y), [[1, 0], [0, 1], [0, 0], [1, 1]])
+        assert (data.label_names, data.xml_label_names) == (("l2", "l1"), ("l1", "l2"))
+        assert (data.declared_features, data.declared_nominal, data.declared_numeric) == (4, 3, 1)
+        assert (data.X.dtype, data.n_train) == (np.float64, None)
+        if text is MIXED_DENSE:
+            assert (type(data.X), type(data.Y), data.Y.dtype) == (np.ndarray, np.ndarray, np.uint8)
+        else:
+            assert (type(data.X), type(data.Y), data.Y.dtype) == (sparse.csr_array, sparse.csr_array, np.int8)
+            assert data.X.indices.dtype == np.int32
+            assert data.X.has_sorted_indices
+            assert (data.X.data != 0).all()
 
 
 @pytest.mark.parametrize(("n", "extra", "dropped"), [(4, 0, True), (4, 9, False), (60, 9, True)])
@@ -113,17 +109,11 @@ def test_missing_values_are_filled_as_the_option_asks(rows: str, tmp_path: Path)
 FOUR = "@attribute a {0,1}\n@attribute b {0,1}\n@attribute c {0,1}\n@attribute d {0,1}\n@data\n1,0,1,0\n"
 
 
-@pytest.mark.parametrize(
-    ("relation", "count"),
-    [
-        ("'name: -C 2'", 2),
-        ("'name: -C -1'", -1),
-        ("name -C 3", 3),
-        ("'MEDC: -C 45 -I 0-weka.filters.unsupervised.attribute.Remove-R1-45'", 45),
-        ("name-C2", None),
-        ("'no -Cats'", None),
-    ],
-)
+MEKA = {"'name: -C 2'": 2, "'name: -C -1'": -1, "name -C 3": 3, "name-C2": None, "'no -Cats'": None}
+MEKA["'MEDC: -C 45 -I 0-weka.filters.unsupervised.attribute.Remove-R1-45'"] = 45
+
+
+@pytest.mark.parametrize(("relation", "count"), MEKA.items())
 def test_meka_relations(relation: str, count: int | None) -> None:
     assert meka_label_count(relation.strip("'")) == count
 
@@ -282,9 +272,7 @@ def test_cache_gives_the_same(text: str, tmp_path: Path, monkeypatch: pytest.Mon
     path = _write(tmp_path, "c", text, _xml("l1", "l2"))
     first = load_dataset(path)
     monkeypatch.setattr(dataset, "read_arff", lambda *_: pytest.fail("parsed again"))
-    again = load_dataset(path)
-    assert _equal(first, again)
-    assert type(again.X) is type(first.X)
+    assert _equal(first, load_dataset(path))
     copy = _write(tmp_path / "elsewhere", "other", text, _xml("l1", "l2"))  # the content counts, not the place
     assert load_dataset(copy).checksum == first.checksum
     assert load_dataset(copy).name == "other"
@@ -314,35 +302,6 @@ def test_a_copy_in_the_cache_is_of_every_byte_option_and_reader(
     assert len(list((files.cache_folder() / "parsed").iterdir())) == 5
 
 
-def _copy_in_the_cache() -> Path:
-    """The file of the one data set that is in the cache."""
-    (stored,) = (files.cache_folder() / "parsed").iterdir()
-    return stored
-
-
-@pytest.mark.parametrize("broken", [b"", b"not a zip", "cut", "swapped", "flipped"])
-def test_a_broken_cache_file_is_rewritten(broken: bytes | str, tmp_path: Path) -> None:
-    path = _write(tmp_path, "c", MIXED_SPARSE, _xml("l1", "l2"))
-    first = load_dataset(path)
-    stored = _copy_in_the_cache()
-    good = stored.read_bytes()
-    if broken == "cut":
-        stored.write_bytes(good[: len(good) // 2])
-    elif broken == "flipped":  # one byte of the values: the archive's own checksum tells
-        at = good.index(b"X_indices.npy") + 150
-        stored.write_bytes(good[:at] + bytes([good[at] ^ 255]) + good[at + 1 :])
-    elif broken == "swapped":  # another data set's file under this name
-        load_dataset(_write(tmp_path, "o", MIXED_DENSE, _xml("l1", "l2")))
-        (other,) = {*stored.parent.iterdir()} - {stored}
-        stored.write_bytes(other.read_bytes())
-    else:
-        stored.write_bytes(broken)  # type: ignore[arg-type]
-    assert cache.load(stored.stem) is None
-    assert _equal(load_dataset(path), first)
-    assert cache.load(stored.stem) is not None
-    assert [child.name for child in stored.parent.iterdir() if child.suffix != ".npz"] == []
-
-
 def test_an_unwritable_cache_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a file").write_text("")
     monkeypatch.setenv("MLCDR_CACHE", str(tmp_path / "a file"))
@@ -358,14 +317,6 @@ def _npy(array: np.ndarray, header: str | None = None) -> bytes:
         return image.getvalue()
     text = header.encode("latin1") + b"\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + array.tobytes()
-
-
-def _stored(path: Path) -> tuple[Dataset, Path, dict[str, bytes]]:
-    """A data set, its file in the cache, and what is in that."""
-    first = load_dataset(path)
-    stored = _copy_in_the_cache()
-    with zipfile.ZipFile(stored) as archive:
-        return first, stored, {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
 
 
 def _store(path: Path, members: dict[str, bytes], kind: int = zipfile.ZIP_STORED) -> None:
@@ -394,33 +345,53 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+def _flipped(good: bytes) -> bytes:
+    """One byte of the values is another: the archive's own checksum tells."""
+    at = good.index(b"X.npy") + 150
+    return good[:at] + bytes([good[at] ^ 255]) + good[at + 1 :]
+
+
+WHOLE: dict[str, Callable[[bytes], bytes]] = {
+    "empty file": lambda good: b"",
+    "no archive": lambda good: b"not a zip",
+    "cut": lambda good: good[: len(good) // 2],
+    "flipped": _flipped,
+}
+# What the header says otherwise: of the key, of facts that are not there, and of facts of another type.
+HEADERS: dict[str, Any] = {"key": "that of another file", "facts": []}
+FACTS = ["feature_names", "declared_features", "n_train", "notices", "more"]
+
+
+def _header(members: dict[str, bytes], change: Callable[[dict[str, Any]], object]) -> dict[str, bytes]:
+    """The members, with a changed header."""
+    header = json.loads(np.load(io.BytesIO(members["header"])).tobytes())
+    change(header)
+    return members | {"header": _npy(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, *WHOLE, *HEADERS, *FACTS, *(f"no {key}" for key in FACTS[:-1]), "packed"])
 def test_a_cache_file_is_read_anew_whatever_is_wrong_with_it(damage: str, tmp_path: Path) -> None:
     path = _write(tmp_path, "c", MIXED_DENSE, _xml("l1", "l2"))
-    first, stored, members = _stored(path)
+    first = load_dataset(path)
+    (stored,) = (files.cache_folder() / "parsed").iterdir()
+    with zipfile.ZipFile(stored) as archive:
+        members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
     _store(stored, members)
     assert cache.load(stored.stem) is not None
-    name, content = DAMAGES[damage]
-    _store(stored, members | {name: content})
+    if damage in DAMAGES:
+        name, content = DAMAGES[damage]
+        _store(stored, members | {name: content})
+    elif damage in WHOLE:
+        stored.write_bytes(WHOLE[damage](stored.read_bytes()))
+    elif damage in HEADERS:
+        _store(stored, _header(members, lambda header: header.update({damage: HEADERS[damage]})))
+    elif damage in FACTS:
+        _store(stored, _header(members, lambda header: header["facts"].update({damage: [1, 2, 3]})))
+    elif damage == "packed":  # it would grow in memory
+        _store(stored, members, zipfile.ZIP_DEFLATED)
+    else:
+        _store(stored, _header(members, lambda header: header["facts"].pop(damage.removeprefix("no "))))
     assert cache.load(stored.stem) is None
     assert _equal(load_dataset(path), first)
-
-
-@pytest.mark.parametrize("key", ["feature_names", "declared_features", "n_train", "notices", "more"])
-@pytest.mark.parametrize("gone", [True, False])
-def test_a_cache_file_with_other_facts_is_read_anew(key: str, gone: bool, tmp_path: Path) -> None:
-    path = _write(tmp_path, "c", MIXED_DENSE, _xml("l1", "l2"))
-    first, stored, members = _stored(path)
-    header = json.loads(np.load(io.BytesIO(members["header"])).tobytes())
-    header["facts"][key] = [1, 2, 3]
-    if gone:
-        del header["facts"][key]
-    _store(stored, members | {"header": _npy(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))})
-    assert (cache.load(stored.stem) is None) == (not gone or key != "more")
-    assert _equal(load_dataset(path), first)
-
-
-def test_a_cache_file_that_would_grow_in_memory_is_read_anew(tmp_path: Path) -> None:
-    _, stored, members = _stored(_write(tmp_path, "c", MIXED_DENSE, _xml("l1", "l2")))
-    _store(stored, members, zipfile.ZIP_DEFLATED)
-    assert cache.load(stored.stem) is None
+    assert cache.load(stored.stem) is not None
+    assert list(stored.parent.iterdir()) == [stored]

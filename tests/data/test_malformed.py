@@ -1,5 +1,6 @@
 """Files that must be refused, each with the place and the first words of its message."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,17 +53,7 @@ ARFF = {
     "too few values": (HEADER + "1,x,2\n1,x\n", 7, "2 values, but 3 attributes are declared"),
     "too many values": (HEADER + "1,x,2,3\n", 6, "4 values, but 3 attributes are declared"),
     "trailing comma": (HEADER + "1,x,2,\n", 6, "4 values, but 3 attributes are declared"),
-    "empty number": (HEADER + ",x,2\n", 6, "attribute 'a' has the value '', which is not a number"),
-    "word for a number": (HEADER + "one,x,2\n", 6, "attribute 'a' has the value 'one', which is not a number"),
-    "nan": (HEADER + "nan,x,2\n", 6, "attribute 'a' has the value 'nan', which is not a number"),
-    "inf": (HEADER + "-inf,x,2\n", 6, "attribute 'a' has the value '-inf', which is not a number"),
     "infinity by size": (HEADER + "1e999,x,2\n", 6, "attribute 'a' has the value '1e999', which is too large"),
-    "underscores": (HEADER + "1_000,x,2\n", 6, "attribute 'a' has the value '1_000', which is not a number"),
-    "hexadecimal": (HEADER + "0x10,x,2\n", 6, "attribute 'a' has the value '0x10', which is not a number"),
-    "two signs": (HEADER + "--1,x,2\n", 6, "attribute 'a' has the value '--1', which is not a number"),
-    "two points": (HEADER + "1.2.3,x,2\n", 6, "attribute 'a' has the value '1.2.3', which is not a number"),
-    "bare exponent": (HEADER + "1e,x,2\n", 6, "attribute 'a' has the value '1e', which is not a number"),
-    "digits of another script": (HEADER + "٣,x,2\n", 6, "attribute 'a' has the value '٣', which is not a number"),
     "fraction in an integer": (HEADER + "1,x,3.5\n", 6, "attribute 'n' is declared integer but has the value '3.5'"),
     "undeclared value": (HEADER + "1,z,2\n", 6, "attribute 'b' has the value 'z', which is not among {x, y}"),
     "value in the wrong case": (HEADER + "1,X,2\n", 6, "attribute 'b' has the value 'X', which is not among {x, y}"),
@@ -122,16 +113,7 @@ ARFF = {
     "labels in the other order": ("@relation r\n@attribute a {1,0}\n@data\n{0 2}\n", 4, "attribute 'a' has the value "),
     "semicolons": (HEADER + "1;x;2\n", 6, "1 values, but 3 attributes are declared"),
     "tabs": (HEADER + "1\tx\t2\n", 6, "1 values, but 3 attributes are declared"),
-    "no-break space": (HEADER + "1\u00a0,x,2\n", 6, "attribute 'a' has the value '1\\xa0', which is not a number"),
     "decimal comma": (HEADER + "1,5,x,2\n", 6, "4 values, but 3 attributes are declared"),
-    "minus of another script": (HEADER + "\u22121,x,2\n", 6, "attribute 'a' has the value '−1', which is not a number"),
-    "currency": (HEADER + "$1,x,2\n", 6, "attribute 'a' has the value '$1', which is not a number"),
-    "percent sign": (HEADER + "1%,x,2\n", 6, "attribute 'a' has the value '1%', which is not a number"),
-    "exponent of a fraction": (HEADER + "1e0.5,x,2\n", 6, "attribute 'a' has the value '1e0.5', which is not a number"),
-    "Fortran exponent": (HEADER + "1d5,x,2\n", 6, "attribute 'a' has the value '1d5', which is not a number"),
-    "complex number": (HEADER + "1+2j,x,2\n", 6, "attribute 'a' has the value '1+2j', which is not a number"),
-    "only a point": (HEADER + ".,x,2\n", 6, "attribute 'a' has the value '.', which is not a number"),
-    "only a sign": (HEADER + "-,x,2\n", 6, "attribute 'a' has the value '-', which is not a number"),
     "integer too large": (HEADER + "1,x,1e309\n", 6, "attribute 'n' has the value '1e309', which is too large"),
     "integer with a small fraction": (HEADER + "1,x,1e-400\n1,x,5e-324\n", 7, "attribute 'n' is declared integer but"),
     "terminal's escape": (HEADER + "\x1b[2J,x,2\n", 6, "attribute 'a' has the value '\\x1b[2J', which is not a number"),
@@ -154,6 +136,27 @@ ARFF = {
     "csv": ("a,b,c\n1,2,3\n", 1, "unexpected 'a,b,c' in the header"),
     "html": ("<!DOCTYPE html>\n<html>\n", 1, "unexpected '<!DOCTYPE html>' in the header"),
 }  # fmt: skip
+
+NO_NUMBERS = [
+    "",
+    "one",
+    "nan",
+    "-inf",
+    "1_000",
+    "0x10",
+    "--1",
+    "1.2.3",
+    "1e",
+    "٣",
+    "1\u00a0",
+    "−1",
+    "$1",
+    "1%",
+    "1e0.5",
+]
+for _word in [*NO_NUMBERS, "1e0.5", "1d5", "1+2j", ".", "-"]:
+    _right = f"attribute 'a' has the value {_word!r}, which is not a number"
+    ARFF[f"{_word!r} for a number"] = HEADER + f"{_word},x,2\n", 6, _right
 
 XML = {
     "doctype": ('<?xml version="1.0"?>\n<!DOCTYPE labels>\n<labels/>', 2, "a DOCTYPE"),
@@ -194,6 +197,8 @@ BYTES = {
     "an overlong code": (b"@relation r\n@attribute \xc0\xaf real\n", 2, "byte 0xC0 is not UTF-8"),
     "gzip": (b"\x1f\x8b\x08\x04\xff", 1, "byte 0x8B is not UTF-8"),
     "a second mark": (b"\xef\xbb\xbf\xef\xbb\xbf@relation r\n", 1, "unexpected '\\ufeff@relation r' in the header"),
+    "Latin 1": (b"@relation r\n@attribute caf\xe9 numeric\n@data\n1\n", 2, "byte 0xE9 is not UTF-8; convert the file"),
+    "Latin 1 in a row": (HEADER.encode() + b"1,x,2\n1,\xff,2\n", 7, "byte 0xFF is not UTF-8; convert the file"),
     "old Macintosh": (b"@relation r\r@attribute a real\r@data\r1\r", 1, "the file ends without @data"),
 }  # fmt: skip
 
@@ -238,66 +243,30 @@ DATA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ARFF)
-def test_malformed_arff(name: str, tmp_path: Path) -> None:
-    text, line, message = ARFF[name]
-    path = tmp_path / "bad.arff"
-    path.write_bytes(text.encode())
+def _assert_refused(read: Callable[[Path], object], path: Path, content: bytes, line: int, message: str) -> None:
+    path.write_bytes(content)
     with pytest.raises(DataError) as raised:
-        read_arff(path)
+        read(path)
     assert str(raised.value).startswith(f"{path}:{line}: {message}")
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("ending", ["\r\n", "\n"], ids=["crlf", "lf"])
-@pytest.mark.parametrize("name", ["too few values", "index twice", "value twice", "numeral not declared"])
-def test_line_ends_do_not_move_the_line(name: str, ending: str, tmp_path: Path) -> None:
-    text, line, message = ARFF[name]
-    path = tmp_path / "bad.arff"
-    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", ending).encode())
-    with pytest.raises(DataError) as raised:
-        read_arff(path)
-    assert str(raised.value).startswith(f"{path}:{line}: {message}")
+FILES = {name: (text.encode(), line, message) for name, (text, line, message) in ARFF.items()} | BYTES
+FILES |= {  # line ends do not move the line
+    f"{name}, of DOS": (b"\xef\xbb\xbf" + ARFF[name][0].replace("\n", "\r\n").encode(), *ARFF[name][1:])
+    for name in ("too few values", "index twice", "value twice", "numeral not declared")
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "byte"),
-    [
-        (b"@relation r\n@attribute caf\xe9 numeric\n@data\n1\n", 2, "E9"),
-        (HEADER.encode() + b"1,x,2\n1,\xff,2\n", 7, "FF"),
-    ],
-    ids=["header", "rows"],
-)
-def test_only_utf8(text: bytes, line: int, byte: str, tmp_path: Path) -> None:
-    path = tmp_path / "latin.arff"
-    path.write_bytes(text)
-    with pytest.raises(DataError) as raised:
-        read_arff(path)
-    assert str(raised.value).startswith(f"{path}:{line}: byte 0x{byte} is not UTF-8; convert the file")
-
-
-@pytest.mark.parametrize("name", BYTES)
-def test_malformed_bytes(name: str, tmp_path: Path) -> None:
-    content, line, message = BYTES[name]
-    path = tmp_path / "bad.arff"
-    path.write_bytes(content)
-    with pytest.raises(DataError) as raised:
-        read_arff(path)
-    assert str(raised.value).startswith(f"{path}:{line}: {message}")
-
-
-def test_the_corpus_is_large() -> None:
-    assert sum(map(len, (ARFF, XML, DATA, BYTES))) >= 150
+@pytest.mark.parametrize("name", FILES)
+def test_malformed_arff(name: str, tmp_path: Path) -> None:
+    _assert_refused(read_arff, tmp_path / "bad.arff", *FILES[name])
 
 
 @pytest.mark.parametrize("name", XML)
 def test_malformed_xml(name: str, tmp_path: Path) -> None:
     text, line, message = XML[name]
-    path = tmp_path / "bad.xml"
-    path.write_text(text)
-    with pytest.raises(DataError) as raised:
-        read_label_xml(path)
-    assert str(raised.value).startswith(f"{path}:{line}: {message}")
+    _assert_refused(read_label_xml, tmp_path / "bad.xml", text.encode(), line, message)
 
 
 @pytest.mark.parametrize("name", DATA)

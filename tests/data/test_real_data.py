@@ -68,18 +68,10 @@ def test_liac_arff_reads_the_same(path: Path) -> None:
         assert_array_equal(ours.values, np.array(theirs["data"], dtype=float))
 
 
-@pytest.mark.parametrize(
-    ("name", "n_train"),
-    [
-        ("yeast", 1500),
-        ("scene", 1211),
-        ("emotions", 391),
-        ("medical", 333),
-        ("enron", 1123),
-        ("birds", 322),
-        ("genbase", 463),
-    ],
-)
+TRAIN = {"yeast": 1500, "scene": 1211, "emotions": 391, "medical": 333, "enron": 1123, "birds": 322, "genbase": 463}
+
+
+@pytest.mark.parametrize(("name", "n_train"), TRAIN.items())
 def test_predefined_splits(name: str, n_train: int) -> None:
     split, full = load_dataset(name, part="predefined"), load_dataset(name)
     assert split.n_train == n_train

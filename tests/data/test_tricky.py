@@ -110,10 +110,6 @@ XML: dict[str, tuple[bytes, list[str]]] = {
 }  # fmt: skip
 
 
-def test_the_corpus_is_large() -> None:
-    assert len(DENSE) + len(SPARSE) + len(XML) >= 60
-
-
 @pytest.mark.parametrize("name", DENSE)
 def test_dense(name: str, tmp_path: Path) -> None:
     text, values = DENSE[name]
