@@ -483,6 +483,14 @@ def test_table_plot_and_compare_of_a_real_run(
     figures = sorted((folder / "figures").iterdir())
     assert [path.suffix for path in figures] == [".png", ".svg"]
 
+    again = mlcdr("run", folder / "experiment.yaml", "-j", 1)
+    assert (again.code, again.out) == (0, done.out)
+    assert "figures/" not in again.err, "figures of the same results are not drawn again"
+    for path in figures:
+        path.unlink()
+    assert mlcdr("run", folder / "experiment.yaml", "-j", 1).code == 0
+    assert figures == sorted((folder / "figures").iterdir())
+
     for path in (folder / "tables").iterdir():
         path.unlink()
     shown = mlcdr("table", folder)

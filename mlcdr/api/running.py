@@ -162,11 +162,17 @@ def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:
         if not report.failures:
             raise
         problem = str(error)
-    if found.experiment.figures and not report.interrupted and not report.failures:
+    complete = not report.interrupted and not report.failures
+    if found.experiment.figures and complete and not _are_drawn(report):
         from mlcdr.tables import figures
 
         written += figures.write_all(found)
     return written, problem
+
+
+def _are_drawn(report: RunReport) -> bool:
+    """Whether the figures were drawn from the same results: drawing takes longer than all else of such a run."""
+    return report.unchanged and any((report.folder / "figures").glob("*.svg"))
 
 
 def _write_whatever_there_is(experiment: Experiment, report: RunReport) -> None:
