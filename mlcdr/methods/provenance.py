@@ -116,8 +116,18 @@ def read_module(source: str, name: str, is_package: bool = False) -> DecidingCod
 def find_code(name: str) -> DecidingCode | None:
     """The code of a module of this environment."""
     package = name.partition(".")[0]
-    counts = decides(name) if package == "mlcdr" else _is_users(package)
-    spec = _find_spec(name) if counts else None
+    if package == "mlcdr":
+        return _find_ours(name)
+    return _read(name) if _is_users(package) else None
+
+
+@cache
+def _find_ours(name: str) -> DecidingCode | None:
+    return _read(name) if decides(name) else None
+
+
+def _read(name: str) -> DecidingCode | None:
+    spec = _find_spec(name)
     if spec is None:
         return None
     path = Path(spec.origin or "")
