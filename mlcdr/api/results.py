@@ -412,10 +412,10 @@ def _show(frame: pd.DataFrame) -> pd.DataFrame:
 def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
     """For each metric of a run with `by_label`, a figure of its values against the frequencies of the labels."""
     from mlcdr.results.labels import read_label_scores
-    from mlcdr.tables import label_figures
+    from mlcdr.tables import frequency_figures
 
     of_labels = read_label_scores(found.folder)
-    return label_figures.draw_all(found, of_labels) if of_labels is not None else iter(())
+    return frequency_figures.draw_all(found, of_labels) if of_labels is not None else iter(())
 
 
 def open_results(folder: str | os.PathLike[str]) -> Results:

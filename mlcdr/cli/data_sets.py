@@ -231,7 +231,7 @@ def datasets_splits(
         raise typer.BadParameter("{dataset} must be in the name of the file", param_hint="--to")
     asked = KFold(kind="kfold", folds=folds, seed=seed, groups=groups)
     drawn = [split_shares.draw_folds(name, asked) for name in names]
-    print_table(split_shares.render(drawn))
+    print_table(split_shares.tabulate_folds(drawn))
     if to is None:
         return
     for dataset, found in drawn:

@@ -47,7 +47,7 @@ def plot(
     from mlcdr.experiment.model import LayoutSpec
     from mlcdr.results.labels import read_label_scores
     from mlcdr.results.results import open_results
-    from mlcdr.tables import figures, label_figures
+    from mlcdr.tables import figures, frequency_figures
 
     found = open_results(folder)
     if metric and not layout:
@@ -59,7 +59,7 @@ def plot(
         written = figures.write_all(found, found.experiment.figures or figures.choose_figures(found))
         of_labels = read_label_scores(folder)
         if of_labels is not None:
-            written += label_figures.write_all(found, of_labels)
+            written += frequency_figures.write_all(found, of_labels)
     for path in written:
         print(escape_control_characters(str(path)))
 

@@ -91,12 +91,16 @@ def write_drawings(folder: Path, drawings: Iterable[Drawing]) -> list[Path]:
     return written
 
 
+def empty_figure(width: float, height: float) -> Figure:
+    """A figure of so many millimetres."""
+    return Figure(figsize=(width / _MILLIMETRES, height / _MILLIMETRES), layout="constrained")
+
+
 def new_figure(n: int, columns: int, size: tuple[float, float] | None = None) -> tuple[Figure, list[Axes]]:
     """An empty figure of n panels, row by row; `size` in millimetres."""
     rows = math.ceil(n / columns)
     natural = (max(_WIDTH, _NARROWEST * columns), _MARGINS + _ROW * rows)
-    width, height = (side / _MILLIMETRES for side in size or natural)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = empty_figure(*(size or natural))
     axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for ax in axes[n:]:
         ax.set_visible(False)

@@ -49,15 +49,18 @@ def measure_deviation(labels: Any, fold: NDArray[np.int64]) -> tuple[float, int]
         |share in the fold − share in all rows|, the mean over folds and labels; and how many of (fold, label) have no
         row. Labels without any row are left out.
     """
-    n, sizes = len(fold), np.bincount(fold)
-    rows = sparse.csr_array((np.ones(n), (fold, np.arange(n))))
-    counts = (rows @ sparse.csr_array(labels, dtype=np.float64)).toarray()
+    n = len(fold)
+    is_in_fold = sparse.csr_array((np.ones(n), (fold, np.arange(n))))
+    counts = (is_in_fold @ sparse.csr_array(labels, dtype=np.float64)).toarray()
     counts = counts[:, counts.any(axis=0)]
-    deviation = np.abs(counts / sizes[:, None] - counts.sum(axis=0) / n)
-    return float(deviation.mean()) if deviation.size else 0.0, int((counts == 0).sum())
+    if not counts.size:
+        return 0.0, 0
+    in_folds = counts / np.bincount(fold)[:, None]
+    in_all = counts.sum(axis=0) / n
+    return float(np.abs(in_folds - in_all).mean()), int((counts == 0).sum())
 
 
-def render(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> Sheet:
+def tabulate_folds(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> Sheet:
     """The deviations of what `draw_folds` gives for some data sets."""
     rows: list[tuple[str, ...]] = []
     for dataset, folds in drawn:
@@ -65,10 +68,9 @@ def render(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> 
         pairs = label_pairs(labels)
         for kind, fold in folds.items():
             sizes = np.bincount(fold)
-            size = "–".join(dict.fromkeys(f"{each:,}" for each in (sizes.min(), sizes.max())))
-            measured = (measure_deviation(each, fold) for each in (labels, pairs))
-            cells = [cell for share, empty in measured for cell in (f"{100 * share:.3f}", f"{empty:,}")]
-            rows.append((dataset.name, kind, size, *cells))
+            smallest, largest = f"{sizes.min():,}", f"{sizes.max():,}"
+            size = smallest if smallest == largest else f"{smallest}–{largest}"
+            rows.append((dataset.name, kind, size, *_show_deviation(labels, fold), *_show_deviation(pairs, fold)))
     header = ("Dataset", "Stratified by", "Rows of a fold", "Labels: off by %", "empty", "Pairs: off by %", "empty")
     notes = (
         "Off by: |share in a fold − share in all rows| of a label, or of a pair of labels that some row has, in "
@@ -76,3 +78,8 @@ def render(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> 
         "Empty: labels (pairs) that no row of a fold has, counted over all folds.",
     )
     return make_sheet("Labels in folds", header, rows, 2, notes, nested=1)
+
+
+def _show_deviation(labels: Any, fold: NDArray[np.int64]) -> tuple[str, str]:
+    share, empty = measure_deviation(labels, fold)
+    return f"{100 * share:.3f}", f"{empty:,}"

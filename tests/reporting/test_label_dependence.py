@@ -12,7 +12,7 @@ from sklearn.metrics import jaccard_score, mutual_info_score
 
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.numerics.information import mutual_information
-from mlcdr.tables import canvas, data_figures, label_pairs
+from mlcdr.tables import canvas, data_figures, label_dependence
 
 
 def labels(n=60, n_labels=7, seed=0, share=0.3):
@@ -30,9 +30,9 @@ def dataset(X, Y, name="made up"):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_measures_from_counts_are_those_of_single_pairs(form):
     Y = labels()
-    counts = label_pairs.pair_counts(form(Y))
+    counts = label_dependence.pair_counts(form(Y))
     information = mutual_information(form(Y), form(Y))
-    index, shares = label_pairs.jaccard(counts), label_pairs.conditional(counts)
+    index, shares = label_dependence.jaccard(counts), label_dependence.conditional(counts)
     for j, k in itertools.product(range(Y.shape[1]), repeat=2):
         a, b = Y[:, j].astype(int), Y[:, k].astype(int)
         assert counts[j, k] == sum(x and y for x, y in zip(a, b, strict=True))
@@ -52,7 +52,7 @@ def test_residual_correlation_is_of_what_unseen_instances_are_predicted_wrong_by
     rng = np.random.default_rng(3)
     Y, X = labels(), np.where(rng.random((60, d)) < 0.4, rng.normal(size=(60, d)), 0.0)
     X[:, 0] += Y[:, 0]
-    found = label_pairs.residual_correlation(form(X), form(Y), seed=4)
+    found = label_dependence.residual_correlation(form(X), form(Y), seed=4)
     left = np.zeros(Y.shape)
     for fold in np.array_split(np.random.default_rng(4).permutation(60), 5):
         rest = np.setdiff1d(np.arange(60), fold)
@@ -69,7 +69,7 @@ def test_correlation_that_the_features_explain_is_not_left():
     x, coin = rng.normal(size=3000), rng.random(3000)
     noise = 0.5 * rng.normal(size=(3000, 2))
     Y = np.column_stack([x + noise[:, 0] > 0, x + noise[:, 1] > 0, coin > 0.5, coin > 0.6])
-    found = label_pairs.residual_correlation(x[:, None], Y.astype(np.uint8))
+    found = label_dependence.residual_correlation(x[:, None], Y.astype(np.uint8))
     marginal = np.corrcoef(Y.T.astype(float))
     assert marginal[0, 1] > 0.55 > 0.3 > found[0, 1]
     assert found[2, 3] == pytest.approx(marginal[2, 3], abs=0.02)
@@ -77,12 +77,12 @@ def test_correlation_that_the_features_explain_is_not_left():
 
 def test_label_sets_and_imbalance():
     Y = labels(40)
-    found = label_pairs.label_sets(sparse.csr_array(Y))
+    found = label_dependence.label_sets(sparse.csr_array(Y))
     expected = Counter(tuple(map(int, np.flatnonzero(row))) for row in Y)
     assert dict(zip(found.sets, found.counts.tolist(), strict=True)) == expected
     assert found.counts.tolist() == sorted(expected.values(), reverse=True)
     assert [found.sets[k] for k in found.of_rows] == [tuple(map(int, np.flatnonzero(row))) for row in Y]
-    ratios = label_pairs.imbalance(label_pairs.pair_counts(Y))
+    ratios = label_dependence.imbalance(label_dependence.pair_counts(Y))
     assert ratios[1] == math.inf
     assert ratios[2] == 1
     assert ratios[3] == 40 / Y[:, 3].sum()
@@ -90,14 +90,14 @@ def test_label_sets_and_imbalance():
 
 def test_the_embedded_data_set_has_as_many_label_sets_as_it_is_known_for():
     yeast = load_dataset("yeast")
-    assert len(label_pairs.label_sets(yeast.Y).sets) == 198
+    assert len(label_dependence.label_sets(yeast.Y).sets) == 198
 
 
 def test_similar_labels_stand_together():
     Y = np.zeros((30, 6), dtype=np.uint8)
     for j, rows in enumerate([range(10), range(10, 20), range(20, 30)] * 2):
         Y[list(rows)[: 9 + j // 3], j] = 1
-    order = label_pairs.similar_together(label_pairs.pair_counts(Y)).tolist()
+    order = label_dependence.similar_together(label_dependence.pair_counts(Y)).tolist()
     assert sorted(order) == list(range(6))
     for j in range(3):
         assert abs(order.index(j) - order.index(j + 3)) == 1
@@ -139,15 +139,15 @@ def test_awkward_data_sets_have_figures(name):
 def test_heat_maps_show_the_measures_in_the_order_asked_for():
     Y = labels(50)
     made = dataset(np.random.default_rng(1).normal(size=(50, 4)), Y)
-    counts = label_pairs.pair_counts(Y)
+    counts = label_dependence.pair_counts(Y)
     at = np.argsort(-np.diag(counts), kind="stable")
     figure = data_figures.draw_correlations(made, "frequency")
     maps = [ax for ax in figure.axes if ax.images]
     off = ~np.eye(7, dtype=bool)
     measures = (
         mutual_information(Y, Y),
-        label_pairs.jaccard(counts),
-        label_pairs.conditional(counts),
+        label_dependence.jaccard(counts),
+        label_dependence.conditional(counts),
     )
     for ax, values in zip(maps[:3], measures, strict=True):
         shown = ax.images[0].get_array().filled(np.nan)

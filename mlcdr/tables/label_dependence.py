@@ -62,19 +62,24 @@ def residual_correlation(X: Any, Y: Any, seed: int = 0) -> Array:
         return np.full((n_labels, n_labels), np.nan)
     everything = Moments.from_arrays(X, Y)
     order = np.random.default_rng(seed).permutation(n)
-    products, sums = np.zeros((n_labels, n_labels)), np.zeros(n_labels)
-    for fold in np.array_split(order, min(_FOLDS, n)):
-        fold = np.sort(fold)
+    products = np.zeros((n_labels, n_labels))
+    sums = np.zeros(n_labels)
+    for rows in np.array_split(order, min(_FOLDS, n)):
+        fold = np.sort(rows)
         model = Ridge().fit_moments(everything.without(fold))
+        predicted = model.predict(X[fold]).reshape(len(fold), n_labels)
         Y_fold = Y[fold].toarray() if sparse.issparse(Y) else np.asarray(Y[fold])
-        left = Y_fold - model.predict(X[fold]).reshape(len(fold), n_labels)
+        left = Y_fold - predicted
         products += left.T @ left
         sums += left.sum(axis=0)
     covariance = products / n - np.outer(sums, sums) / n**2
-    share = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel() / n
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    deviation[(deviation**2 <= _FLAT) | (share == 0) | (share == 1)] = np.nan
-    return np.clip(covariance / np.outer(deviation, deviation), -1.0, 1.0)
+    variance = np.maximum(np.diag(covariance), 0.0)
+    deviation = np.sqrt(variance)
+    count = np.asarray(Y.sum(axis=0)).ravel()
+    nothing_left = (variance <= _FLAT) | (count == 0) | (count == n)
+    deviation[nothing_left] = np.nan
+    correlation = covariance / np.outer(deviation, deviation)
+    return np.clip(correlation, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,13 @@ def label_sets(Y: Any) -> LabelSets:
     rows = sparse.csr_array(Y)
     rows.eliminate_zeros()
     rows.sort_indices()
-    of_rows = [tuple(labels.tolist()) for labels in np.split(rows.indices, rows.indptr[1:])[:-1]]
-    counted = Counter(of_rows).most_common()  # of equally frequent ones in the order of appearance
-    place = {labels: k for k, (labels, _) in enumerate(counted)}
-    counts = np.array([count for _, count in counted], dtype=np.int64)
-    return LabelSets(tuple(place), counts, np.array([place[labels] for labels in of_rows], dtype=np.intp))
+    parts = np.split(rows.indices, rows.indptr[1:])[:-1]
+    of_rows = [tuple(labels.tolist()) for labels in parts]
+    frequencies = dict(Counter(of_rows).most_common())  # of equally frequent ones in the order of appearance
+    number = {labels: k for k, labels in enumerate(frequencies)}
+    counts = np.array(list(frequencies.values()), dtype=np.int64)
+    numbers = np.array([number[labels] for labels in of_rows], dtype=np.intp)
+    return LabelSets(tuple(frequencies), counts, numbers)
 
 
 def imbalance(counts: Counts) -> Array:

@@ -1,0 +1,62 @@
+"""Figures of `labels.csv`: each metric of single labels against how frequent they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from mlcdr.results.results import Results
+from mlcdr.tables import layouts, styles
+from mlcdr.tables.canvas import STYLE, Drawing, write_drawings
+
+_BINS = 8  # points of a line, at most
+_SIZE = (5.2, 3.4)  # inches
+
+
+def write_all(results: Results, labels: pd.DataFrame) -> list[Path]:
+    """Write `figures/labels_DATASET_METRIC` for each data set and metric, as SVG and PNG.
+
+    Raises
+    ------
+    ResultsError
+        When a file cannot be written.
+    """
+    return write_drawings(results.folder, draw_all(results, labels))
+
+
+def draw_all(results: Results, labels: pd.DataFrame) -> Iterator[Drawing]:
+    """The figure of each data set and metric."""
+    for (dataset, metric), cells in labels.groupby(["dataset", "metric"], sort=False):
+        title = f"{results.name}: {metric} by label, {dataset}"
+        stem = f"labels_{layouts.file_name(dataset)}_{metric}"
+        n_labels = labels.loc[labels["dataset"] == dataset, "label"].nunique()
+        yield Drawing(_draw(cells, dataset, metric, n_labels), title, stem)
+
+
+@mpl.rc_context(STYLE)
+def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int) -> Figure:
+    """A point for each label and method, and a line through the means of labels that are about as frequent."""
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    axes = figure.add_subplot()
+    for k, (method, points) in enumerate(cells.groupby("method", sort=False)):
+        x = points["frequency"].to_numpy()
+        y = points["value"].to_numpy()
+        axes.plot(x, y, ".", color=styles.colour(k), alpha=0.3, markersize=3, markeredgewidth=0)
+        groups = np.array_split(np.arange(len(x)), min(_BINS, len(x)))
+        middles = [x[group].mean() for group in groups]
+        means = [y[group].mean() for group in groups]
+        axes.plot(middles, means, label=method.replace("$", r"\$"), **styles.curve(k))
+    if cells["frequency"].min() > 0:
+        axes.set_xscale("log")
+    axes.set_xlabel("share of instances that have the label")
+    axes.set_ylabel(metric.replace("_", " "))
+    axes.set_title(dataset, parse_math=False)
+    figure.legend(loc="outside right upper", frameon=False)
+    count = min(_BINS, n_labels)
+    figure.supxlabel(f"Points: labels; lines: means of {count} groups of labels of similar frequency", fontsize=7)
+    return figure
