@@ -26,7 +26,7 @@ from mlcdr.experiment.trials import Trial
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.store import Store, place
 from mlcdr.results.tabulate import write_chosen, write_frame, write_labels, write_summary
-from mlcdr.results.trials import read_scores, read_tuning
+from mlcdr.results.trials import read_by_label, read_scores, read_tuning
 from mlcdr.whole_files import write_atomically
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
@@ -132,8 +132,7 @@ def write_results(
         _remove(chosen)  # of an earlier config
     if experiment.by_label:
         labels = {part.name: part.labels for part in plan.parts}
-        found = store.label_scores(list(plan.trials))
-        write_labels(of_labels, trials, found, swept, experiment.by_label, labels)
+        write_labels(of_labels, read_by_label(folder, experiment), labels)
     else:
         _remove(of_labels)
     report.seconds = time.monotonic() - report.clock

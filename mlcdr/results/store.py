@@ -184,17 +184,9 @@ class Store:
         """As `failed_places`, of those that ended their worker process."""
         return {tuple(at) for *at, crash in self._rows(*_PLACE, "crash", status="failed") if crash}
 
-    def label_scores(self, keys: Sequence[str]) -> dict[str, dict[str, list[float | None]]]:
-        """The metrics of each label of finished trials among `keys`: key → metric → values (None: not defined)."""
-        return self._of_each(keys, "by_label")
-
     def failures(self, keys: Sequence[str]) -> dict[str, str]:
         """The tracebacks of failed trials among `keys`, in their order."""
-        return self._of_each(keys, "error", status="failed")
-
-    def _of_each(self, keys: Sequence[str], column: str, status: str = "done") -> dict[str, Any]:
-        """Key → what the column has, for those of the keys with this status."""
-        found = dict(self._rows("key", column, status=status))
+        found = dict(self._rows("key", "error", status="failed"))
         return {key: found[key] for key in keys if key in found}
 
     def record(

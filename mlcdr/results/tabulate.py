@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,9 +15,6 @@ from mlcdr.results.frame import keys_of, paths_of, summarise
 from mlcdr.results.labels import COLUMNS
 from mlcdr.results.scores import LARGEST
 from mlcdr.whole_files import write_atomically
-
-if TYPE_CHECKING:  # planning trials imports what methods compute with
-    from mlcdr.experiment.trials import Trial
 
 
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
@@ -29,7 +25,8 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
     ResultsError
         When the file cannot be written.
     """
-    write_atomically(path, frame.to_csv(index=False, float_format="%.12g", lineterminator="\n"))
+    text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+    write_atomically(path, text)
 
 
 def write_summary(path: Path, scores: pd.DataFrame) -> None:
@@ -41,8 +38,9 @@ def write_summary(path: Path, scores: pd.DataFrame) -> None:
         When the file cannot be written.
     """
     found = summarise(scores, keys_of(scores))
-    numbers = found[["mean", "std", "se"]]
-    write_frame(path, found.assign(**numbers.where(numbers.abs() <= LARGEST)))
+    for name in ("mean", "std", "se"):
+        found[name] = found[name].where(found[name].abs() <= LARGEST)
+    write_frame(path, found)
 
 
 def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
@@ -55,34 +53,33 @@ def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
     ResultsError
         When the file cannot be written.
     """
-    empty = [swept for swept in paths_of(chosen) if (chosen[swept] == "").all()]
+    empty = [swept for swept in paths_of(chosen) if not any(chosen[swept])]
     write_frame(path, chosen.drop(columns=empty))
 
 
-def write_labels(
-    path: Path,
-    trials: Sequence[Trial],
-    scores: Mapping[str, Mapping[str, Sequence[float | None]]],
-    swept: Sequence[str],
-    metrics: Sequence[str],
-    labels: Mapping[str, Sequence[tuple[str, float]]],
-) -> None:
-    """`labels.csv` (`mlcdr.results.labels`); `labels`: data set → (name, frequency) of each label.
+def write_labels(path: Path, found: pd.DataFrame, labels: Mapping[str, Sequence[tuple[str, float]]]) -> None:
+    """`labels.csv` (`mlcdr.results.labels`).
+
+    Parameters
+    ----------
+    path : path
+    found : frame
+        As `mlcdr.results.trials.read_by_label` gives it.
+    labels : mapping
+        Data set → (name, frequency) of each label.
 
     Raises
     ------
     ResultsError
         When a trial has not one score for each label, or the file cannot be written.
     """
-    rows: list[tuple[object, ...]] = []
-    for trial in trials:
-        point = dict(trial.point)
-        start = (trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split)
-        found = scores.get(trial.key, {})
-        for metric in (each for each in metrics if each in found):
-            if len(found[metric]) != len(labels[trial.dataset]):
-                raise ResultsError(f"{path.parent}: damaged: not one {metric} for each label of {trial.dataset}")
-            for (label, frequency), value in zip(labels[trial.dataset], found[metric], strict=True):
-                if value is not None:
-                    rows.append((*start, label, metric, value, frequency))
-    write_frame(path, pd.DataFrame(rows, columns=["dataset", "method", *swept, *COLUMNS]))
+    rows = []
+    for *place, metric, values in found.itertuples(index=False, name=None):
+        named = labels[place[0]]
+        if len(values) != len(named):
+            raise ResultsError(f"{path.parent}: damaged: not one {metric} for each label of {place[0]}")
+        for (label, frequency), value in zip(named, values, strict=True):
+            if value is not None:
+                rows.append((*place, label, metric, value, frequency))
+    places = found.columns[:-2]
+    write_frame(path, pd.DataFrame(rows, columns=[*places, *list(COLUMNS)[1:]]))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlcdr.experiment.model import Experiment
+from mlcdr.results.frame import CHOSEN, SCORES, keys_of
 from mlcdr.results.record import read_finished
 from mlcdr.results.record_file import Point
 
@@ -38,9 +39,9 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
             value = scores.get(label)
             if value is not None:
                 rows.append((*place, label, value))
-    frame = pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "metric", "value"])
-    kinds = dict.fromkeys(["dataset", "method", *paths], "category")
-    return frame.astype({**kinds, "metric": pd.CategoricalDtype(labels, ordered=True), "value": float})
+    frame = pd.DataFrame(rows, columns=["dataset", "method", *paths, *SCORES])
+    texts = dict.fromkeys(keys_of(frame), "category")
+    return frame.astype({**texts, "value": float})
 
 
 def read_tuning(folder: Path, experiment: Experiment) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -60,21 +61,43 @@ def read_tuning(folder: Path, experiment: Experiment) -> tuple[pd.DataFrame, pd.
         As `read_scores`.
     """
     paths = experiment.varied
-    choices, tries, points, values = [], [], [], []
-    for dataset, method, point, split, chosen, tried in (
-        read_finished(folder, "dataset", "method", "point", "split", "chosen", "tried") or []
-    ):
+    choices, tries, values = [], [], []
+    trials = read_finished(folder, "dataset", "method", "point", "split", "chosen", "tried")
+    for dataset, method, point, split, chosen, tried in trials or []:
         place = (dataset, method, *_values(point, paths), split)
         choices += [(*place, parameter, value) for parameter, value in chosen.items()]
         for tuned, value in tried:
             if value is not None:
-                tries.append((dataset, method, split))
-                points.append(tuned)
+                tries.append({"dataset": dataset, "method": method, "split": split, **tuned})
                 values.append(value)
-    columns = ["dataset", "method", *paths, "split", "parameter", "value"]
-    of_tries = pd.DataFrame(tries, columns=["dataset", "method", "split"])
-    parts = [of_tries, pd.DataFrame(points).fillna(""), pd.Series(values, name="value", dtype=float)]
-    return pd.DataFrame(choices, columns=columns), pd.concat(parts, axis=1)
+    of_choices = pd.DataFrame(choices, columns=["dataset", "method", *paths, *CHOSEN])
+    of_tries = pd.DataFrame(tries) if tries else pd.DataFrame(columns=["dataset", "method", "split"])
+    return of_choices, of_tries.fillna("").assign(value=pd.Series(values, dtype=float))
+
+
+def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
+    """The metrics of each label by itself, of the plan's trials.
+
+    Returns
+    -------
+    frame
+        dataset, method, the experiment's varied paths, split, metric, values: one for each label of the data set, None
+        where it is not defined.
+
+    Raises
+    ------
+    ResultsError
+        As `read_scores`.
+    """
+    paths = experiment.varied
+    rows = []
+    trials = read_finished(folder, "dataset", "method", "point", "split", "by_label")
+    for dataset, method, point, split, by_label in trials or []:
+        place = (dataset, method, *_values(point, paths), split)
+        for metric in experiment.by_label:
+            if metric in by_label:
+                rows.append((*place, metric, by_label[metric]))
+    return pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "metric", "values"])
 
 
 def _values(point: Point, paths: Sequence[str]) -> list[str]:

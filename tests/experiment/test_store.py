@@ -87,9 +87,8 @@ def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> No
         store.record(TRIALS, [score])
         store.begin(TRIALS, 1)
         chosen, found = {"learner.alpha": "0.1"}, [({"learner.alpha": "½"}, None), ({"learner.alpha": "½"}, 0.25)]
-        assert read_finished(tmp_path, "chosen", "tried") == [(chosen, found)]
-        assert store.label_scores(["a", "b"]) == {"a": {"f1": [None, None, 0.5]}}
-        assert store.label_scores(["b"]) == {}
+        by_label = {"f1": [None, None, 0.5]}
+        assert read_finished(tmp_path, "chosen", "tried", "by_label") == [(chosen, found, by_label)]
 
 
 def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(tmp_path: Path) -> None:
