@@ -484,5 +484,5 @@ def compare(
         found += stored_on(tables, {name for each in found for name in each.summary["dataset"]})
     joined = joining.join(found)
     if metric is not None:
-        return comparison.compare(joined, metric, rope)
-    return Several(comparison.compare_all(joined, rope))
+        return comparison.compare_methods(joined, metric, rope)
+    return Several([comparison.compare_methods(joined, each, rope) for each in joined.metrics])

@@ -131,7 +131,8 @@ def _compare_methods(
     opened = [open_results(folder) for folder in folders]
     datasets = set(itertools.chain(*(each.datasets for each in opened)))
     found = joining.join([*opened, *stored_on(record, datasets)])
-    compared = [comparison.compare(found, metric, rope)] if metric else comparison.compare_all(found, rope)
+    metrics = [metric] if metric else found.metrics
+    compared = [comparison.compare_methods(found, each, rope) for each in metrics]
     for each in compared:
         print_table(each)
         print()

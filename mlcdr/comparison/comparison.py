@@ -4,11 +4,9 @@ Without a sweep: methods down, data sets across, and each method's average rank.
 down, the points of the sweep across, each row's average rank at its end; below all data sets, each method's average
 rank at each point, and over everything.
 
-At one data set and one point the methods are ranked by their mean, 1 the best, equal means sharing the average of
-their ranks. A rank only means something among the same rivals: data sets and points at which a method has no result
-are left out of the average ranks, and the notes name them. A method without any result is not ranked at all. A method
-without the swept parameter has one number, which stands (and is ranked) at every point. W/T/L are a method's wins, ties
-and losses against each of the others in the same places.
+What is ranked is said in `mlcdr.comparison.ranking`; the notes name the blocks that are left out. A method without any
+result is not ranked at all. A method without the swept parameter has one number, which stands (and is ranked) at every
+point. W/T/L are a method's wins, ties and losses against each of the others in the same places.
 
 The notes end in tests of significance (`mlcdr.comparison.significance`) over the places that are ranked, if they are of
 two data sets or more: the points of one data set are no evidence about another.
@@ -16,56 +14,105 @@ two data sets or more: the points of one data set are no evidence about another.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from mlcdr.comparison.significance import Significance, assess, record
+from mlcdr.comparison.ranking import Block, list_blocks, list_points, rank_cells, to_values
+from mlcdr.comparison.significance import Significance, assess, format_counts
 from mlcdr.errors import join_words
-from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Cell, Point, is_among_best, rank_means
-from mlcdr.tables import layouts, text_format
-from mlcdr.tables.arrangement import mark_best
+from mlcdr.tables import layouts
 from mlcdr.tables.notes import BOLD, Shown, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
-
-Block = tuple[str, Point]
-"""What a ranking is over: one data set at one point of the sweep."""
+from mlcdr.tables.text_format import format_mean, number, shorten_path
 
 _DIGITS = 4
+_NAMED = 6  # blocks that a note names
+_UNRANKED = (NOTHING, NOTHING)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comparison(ShownSheet):
     """All methods of a results folder under one metric.
 
     Attributes
     ----------
+    results : Results
     metric : str
-    average_ranks : dict
-        Method → average rank over `ranked`; empty if nothing can be ranked.
-    ranked, left_out : tuple of (data set, point)
-        The blocks that count in the average ranks, and those in which a method has no result.
+    cells : frame
+        The numbers with their ranks (`mlcdr.comparison.ranking.rank_cells`).
     significance : Significance or None
         The tests; None where there are no two methods or no two data sets to test over, or no direction.
     """
 
+    results: Results
     metric: str
-    sheet: Sheet
-    average_ranks: dict[str, float]
-    ranked: tuple[Block, ...]
-    left_out: tuple[Block, ...]
+    cells: pd.DataFrame
     significance: Significance | None
-    columns: tuple[str, ...]
-    records: tuple[tuple[str, ...], ...]
-    label: str
+
+    @cached_property
+    def contestants(self) -> list[str]:
+        """The methods that have a result."""
+        return self.cells.loc[self.cells["n"] > 0, "method"].unique().tolist()
+
+    @cached_property
+    def average_ranks(self) -> dict[str, float]:
+        """Method → average rank over `ranked`; empty if nothing can be ranked."""
+        ranked = self.cells[self.cells["rank"].notna()]
+        return {method: float(ranks.mean()) for method, ranks in ranked.groupby("method", sort=False)["rank"]}
+
+    @cached_property
+    def ranked(self) -> tuple[Block, ...]:
+        """The blocks (data set, point) that count in the average ranks."""
+        return list_blocks(self.results, self.cells[self.cells["rank"].notna()])
+
+    @cached_property
+    def left_out(self) -> tuple[Block, ...]:
+        """The blocks in which a method has no result."""
+        if len(self.contestants) < 2:
+            return ()
+        return list_blocks(self.results, self.cells[~self.cells["whole"]])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The header of `records`."""
+        return ("dataset", "method", *self.results.swept, "metric", "mean", "se", "n", "rank")
+
+    @property
+    def records(self) -> tuple[tuple[str, ...], ...]:
+        """One for each number; the rank is empty where the block is left out."""
+        shown = self.cells.loc[self.cells["n"] > 0, list(self.columns)].astype(object)
+        shown["mean"] = shown["mean"].map(number)
+        shown["se"] = shown["se"].map(number)
+        shown["rank"] = shown["rank"].map(lambda rank: "" if pd.isna(rank) else f"{rank:g}")
+        return tuple(shown.astype(str).itertuples(index=False, name=None))
+
+    @property
+    def label(self) -> str:
+        """LaTeX's label."""
+        return "tab:" + layouts.file_name(self.metric).replace("_", "-")
+
+    @cached_property
+    def sheet(self) -> Sheet:
+        """The means, and how each method stands among the others."""
+        facts = self.results.metric_facts(self.metric)
+        better = {True: ", higher is better", False: ", lower is better", None: ""}[facts.higher_is_better]
+        caption = f"{self.results.name}: {facts.title}{better}"
+        ends = ("W/T/L", "Average rank")
+        if not self.results.swept:
+            header = ("Method", *self.results.datasets, *ends)
+            return make_sheet(caption, header, _rows(self.cells, ["method"]), 1, _list_notes(self))
+        header = ("Dataset", "Method", *_heads(self.results), *ends)
+        rows = _rows(self.cells, ["dataset", "method"])
+        if len(self.results.datasets) > 1 and self.ranked:
+            rows += _rank_rows(self.results, self.cells)
+        return make_sheet(caption, header, rows, 2, _list_notes(self), nested=1)
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """For a terminal of `width` characters; with the pairs if the Bayesian test was requested."""
@@ -102,7 +149,7 @@ class Comparison(ShownSheet):
         return written
 
 
-def compare(results: Results, metric: str, rope: float | None = None) -> Comparison:
+def compare_methods(results: Results, metric: str, rope: float | None = None) -> Comparison:
     """All methods under one metric.
 
     Parameters
@@ -117,150 +164,108 @@ def compare(results: Results, metric: str, rope: float | None = None) -> Compari
     ResultsError
         When the folder does not have that metric.
     """
-    return _Comparer(results, results.metric_named(metric), rope).comparison()
+    metric = results.metric_named(metric)
+    cells = rank_cells(results, metric)
+    ranked = cells[cells["rank"].notna()]
+    n_datasets = ranked["dataset"].nunique()
+    significance = None
+    if n_datasets > 1:
+        higher_is_better = bool(results.metric_facts(metric).higher_is_better)
+        significance = assess(*to_values(ranked), higher_is_better, n_datasets, rope)
+    return Comparison(results, metric, cells, significance)
 
 
-def compare_all(results: Results, rope: float | None = None) -> list[Comparison]:
-    """`compare` for every metric of the folder."""
-    return [compare(results, metric, rope) for metric in results.metrics]
+# -------------------------------------------------------------------- rows
 
 
-class _Comparer:
-    def __init__(self, results: Results, metric: str, rope: float | None):
-        self.results, self.metric = results, metric
-        self.facts: MetricFacts = results.metric_facts(metric)
-        self.points = self._points()
-        self.cells: dict[Block, dict[str, Cell]] = {
-            (dataset, point): {m: c for m in results.methods if (c := results.cell(dataset, m, point, metric))}
-            for dataset in results.datasets
-            for point in self.points
-        }
-        self.contestants = [m for m in results.methods if any(m in block for block in self.cells.values())]
-        whole = {
-            block: found
-            for block, found in self.cells.items()
-            if len(found) == len(self.contestants) > 1 and len(results.comparable(found.values())) == len(found)
-        }
-        self.left_out = tuple(block for block in self.cells if block not in whole) if len(self.contestants) > 1 else ()
-        self.ranks: dict[Block, dict[str, float]] = {}
-        self.significance: Significance | None = None
-        better = self.facts.higher_is_better
-        if better is not None:
-            self.ranks = {b: rank_means({m: c.mean for m, c in found.items()}, better) for b, found in whole.items()}
-            n_datasets = len({dataset for dataset, _ in whole})
-            if n_datasets > 1:
-                means = np.array([[found[method].mean for found in whole.values()] for method in self.contestants])
-                self.significance = assess(self.contestants, means, better, n_datasets, rope)
+def _rows(cells: pd.DataFrame, labels: list[str]) -> list[tuple[str | Text, ...]]:
+    """A row for each method, or each data set and method: its means, and how it stands in them."""
+    standing = _stand(cells, labels)
+    rows: list[tuple[str | Text, ...]] = []
+    for label, own in cells.groupby(labels, sort=False):
+        means = [_show_mean(cell) for cell in own.itertuples()]
+        rows.append((*label, *means, *standing.get(label, _UNRANKED)))
+    return rows
 
-    def _points(self) -> tuple[Point, ...]:
-        """The points across: those at which no parameter is absent, if there are such; all otherwise."""
-        whole = tuple(point for point in self.results.points if "" not in point)
-        return whole or self.results.points
 
-    def _average(self, method: str, blocks: Iterable[Block]) -> float:
-        mine = [self.ranks[block][method] for block in blocks if method in self.ranks.get(block, ())]
-        return sum(mine) / len(mine) if mine else math.nan
+def _rank_rows(results: Results, cells: pd.DataFrame) -> list[tuple[str | Text, ...]]:
+    """Below all data sets: each method's average rank at each point, and over everything."""
+    at_points = _stand(cells, ["method", *results.swept])
+    over_all = _stand(cells, ["method"])
+    rows: list[tuple[str | Text, ...]] = []
+    for method in results.methods:
+        averages = [at_points.get((method, *point), _UNRANKED)[1] for point in list_points(results)]
+        rows.append(("average rank", method, *averages, *over_all.get((method,), _UNRANKED)))
+    return rows
 
-    def comparison(self) -> Comparison:
-        averages = {m: self._average(m, self.ranks) for m in self.contestants} if self.ranks else {}
-        ranked = tuple(self.ranks)
-        columns = ("dataset", "method", *self.results.swept, "metric", "mean", "se", "n", "rank")
-        label = "tab:" + layouts.file_name(self.metric).replace("_", "-")
-        return Comparison(
-            *(self.metric, self._sheet(), averages, ranked, self.left_out, self.significance),
-            *(columns, self._records(), label),
-        )
 
-    def _records(self) -> tuple[tuple[str, ...], ...]:
-        """One for each cell; the rank is empty where the block is left out."""
-        return tuple(
-            (
-                *(dataset, method, *point, self.metric),
-                *(text_format.number(cell.mean), text_format.number(cell.se), str(cell.n)),
-                f"{self.ranks[dataset, point][method]:g}" if (dataset, point) in self.ranks else "",
-            )
-            for (dataset, point), found in self.cells.items()
-            for method, cell in found.items()
-        )
+def _stand(cells: pd.DataFrame, by: list[str]) -> dict[Any, tuple[Text, Text]]:
+    """For each group of ranked cells: its wins, ties and losses, and its average rank."""
+    ranked = cells[cells["rank"].notna()]
+    standing = {}
+    for key, own in ranked.groupby(by, sort=False):
+        counts = own[["wins", "ties", "losses"]].sum()
+        standing[key] = (text(format_counts(counts)), text(f"{own['rank'].mean():.2f}"))
+    return standing
 
-    def _standing(self, method: str, blocks: Collection[Block]) -> tuple[Text, Text]:
-        """The method's wins, ties and losses, and its average rank."""
-        counts = [0, 0, 0]
-        for ranks in (self.ranks[block] for block in blocks if method in self.ranks.get(block, ())):
-            for other in ranks.keys() - {method}:
-                counts[0 if ranks[method] < ranks[other] else 1 if ranks[method] == ranks[other] else 2] += 1
-        average = self._average(method, blocks)
-        shown = NOTHING if math.isnan(average) else text(f"{average:.2f}")
-        return text(record(counts)) if any(counts) else NOTHING, shown
 
-    def _sheet(self) -> Sheet:
-        results, points, methods = self.results, self.points, self.results.methods
-        ends = ("W/T/L", "Average rank")
-        rows: list[tuple[str | Text, ...]] = []
-        if not results.swept:
-            for method in methods:
-                cells = (self._show(block, method) for block in self.cells)
-                rows.append((method, *cells, *self._standing(method, self.cells)))
-            return make_sheet(self._caption(), ("Method", *results.datasets, *ends), rows, 1, self._notes())
-        for dataset, method in itertools.product(results.datasets, methods):
-            blocks = [(dataset, point) for point in points]
-            cells = (self._show(block, method) for block in blocks)
-            rows.append((dataset, method, *cells, *self._standing(method, blocks)))
-        for method in methods if len(results.datasets) > 1 and self.ranks else ():
-            at_points = [self._standing(method, [(d, point) for d in results.datasets])[1] for point in points]
-            rows.append(("average rank", method, *at_points, *self._standing(method, self.cells)))
-        heads = [", ".join(value or DASH for value in point) for point in points]
-        paths = [text_format.shorten_path(path, results.swept) for path in results.swept]
-        heads[0] = ", ".join(f"{p} = {v or DASH}" for p, v in zip(paths, points[0], strict=True))
-        return make_sheet(self._caption(), ("Dataset", "Method", *heads, *ends), rows, 2, self._notes(), nested=1)
+def _show_mean(cell: Any) -> Text:
+    return format_mean(cell.mean, cell.se, _DIGITS, cell.bold) if cell.n else NOTHING
 
-    def _show(self, block: Block, method: str) -> Text:
-        found = self.cells[block]
-        if method not in found:
-            return NOTHING
-        cell = found[method]
-        rivals = self.results.comparable(found.values())
-        bold = cell in rivals and is_among_best(cell, rivals, self.facts.higher_is_better)
-        return text_format.format_mean(cell.mean, cell.se, _DIGITS, bold)
 
-    def _caption(self) -> str:
-        better = {True: ", higher is better", False: ", lower is better", None: ""}[self.facts.higher_is_better]
-        return f"{self.results.name}: {self.facts.title}{better}"
+def _heads(results: Results) -> list[str]:
+    """The heads of the points; the first says which parameters the values are of."""
+    points = list_points(results)
+    paths = [shorten_path(path, results.swept) for path in results.swept]
+    first = ", ".join(f"{path} = {value or DASH}" for path, value in zip(paths, points[0], strict=True))
+    return [first, *(", ".join(value or DASH for value in point) for point in points[1:])]
 
-    def _notes(self) -> tuple[str, ...]:
-        results = self.results
-        blocks = itertools.product(results.datasets, self.points, results.methods)
-        places = [(dataset, method, *point, self.metric) for dataset, point, method in blocks]
-        cells = results.at(pd.DataFrame(places, columns=["dataset", "method", *results.swept, "metric"]))
-        cells["bold"] = mark_best(results, cells, ["dataset", *results.swept])
-        column = " and column" if results.swept else ""
-        along = [(path,) for path in results.swept]
-        notes = list_notes(Shown(results, cells, bold=f"{BOLD} of its data set{column}", along=along))
-        if self.facts.higher_is_better is None:
-            notes.append("Nothing is ranked.")
-        elif len(self.contestants) < 2:
-            notes.append("A single method: nothing to rank.")
-        elif self.left_out and not self.ranks:
-            notes.append("Nothing is ranked: nowhere have all methods a result.")
-        elif self.left_out:
-            notes.append(f"Left out of ranks and tests, because results are missing: {self._names(self.left_out)}.")
-        silent = [method for method in self.results.methods if method not in self.contestants]
-        if silent:
-            notes.append(f"Without any result, and not ranked: {join_words(silent)}.")
-        notes += self.results.remarks
-        if self.ranks:
-            notes.append("W/T/L: wins, ties and losses against each of the others.")
-            if self.significance:
-                notes += self.significance.notes()
-            else:
-                notes.append("No tests: they need two data sets or more at which all methods have a result.")
-        return tuple(notes)
 
-    def _names(self, blocks: Sequence[Block]) -> str:
-        swept = self.results.swept
-        paths = [text_format.shorten_path(path, swept) for path in swept]
-        shown = []
-        for dataset, point in blocks[:6]:
-            values = [f"{path} = {value}" for path, value in zip(paths, point, strict=True) if value]
-            shown.append(dataset + (f" at {', '.join(values)}" if values else ""))
-        return join_words(shown) if len(blocks) <= 6 else f"{', '.join(shown)} and {len(blocks) - 6} more"
+# -------------------------------------------------------------------- notes
+
+
+def _list_notes(compared: Comparison) -> list[str]:
+    results = compared.results
+    column = " and column" if results.swept else ""
+    along = [(path,) for path in results.swept]
+    notes = list_notes(Shown(results, compared.cells, bold=f"{BOLD} of its data set{column}", along=along))
+    notes += _note_ranks(compared)
+    silent = [method for method in results.methods if method not in compared.contestants]
+    if silent:
+        notes.append(f"Without any result, and not ranked: {join_words(silent)}.")
+    notes += results.remarks
+    if compared.ranked:
+        notes.append("W/T/L: wins, ties and losses against each of the others.")
+        notes += _note_tests(compared.significance)
+    return notes
+
+
+def _note_ranks(compared: Comparison) -> list[str]:
+    """What is not ranked, and why."""
+    if compared.results.metric_facts(compared.metric).higher_is_better is None:
+        return ["Nothing is ranked."]
+    if len(compared.contestants) < 2:
+        return ["A single method: nothing to rank."]
+    if not compared.left_out:
+        return []
+    if not compared.ranked:
+        return ["Nothing is ranked: nowhere have all methods a result."]
+    blocks = _name_blocks(compared.left_out, compared.results.swept)
+    return [f"Left out of ranks and tests, because results are missing: {blocks}."]
+
+
+def _note_tests(significance: Significance | None) -> Sequence[str]:
+    if significance is None:
+        return ["No tests: they need two data sets or more at which all methods have a result."]
+    return significance.notes()
+
+
+def _name_blocks(blocks: Sequence[Block], swept: Sequence[str]) -> str:
+    paths = [shorten_path(path, swept) for path in swept]
+    named = []
+    for dataset, point in blocks[:_NAMED]:
+        values = [f"{path} = {value}" for path, value in zip(paths, point, strict=True) if value]
+        named.append(f"{dataset} at {', '.join(values)}" if values else dataset)
+    if len(blocks) <= _NAMED:
+        return join_words(named)
+    return f"{', '.join(named)} and {len(blocks) - _NAMED} more"

@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mlcdr.comparison.comparison import Comparison
-from mlcdr.comparison.significance import ALPHA, FEW, Significance, record
+from mlcdr.comparison.significance import ALPHA, FEW, Significance, format_counts
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.canvas import STYLE, save
 from mlcdr.tables.sheet import DASH, signed
@@ -241,4 +241,4 @@ def _pair(found: Significance, i: int, j: int) -> str:
     shown = f"p = {DASH}" if math.isnan(p) else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
     size = max(abs(float(x)) for x in found.pairs.advantage.ravel())
     digits = 4 if size < 10 else 1
-    return f"{signed(better, digits)}\n{record(found.pairs.records[i, j])}\n{shown}"
+    return f"{signed(better, digits)}\n{format_counts(found.pairs.records[i, j])}\n{shown}"

@@ -155,7 +155,7 @@ class Significance:
         header = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
         pairs, records = self.pairs, []
         for i, j in self._ordered_pairs():
-            counts = record(pairs.records[i, j]).split("/")
+            counts = format_counts(pairs.records[i, j]).split("/")
             numbers = (each[i, j] for each in (pairs.effect, pairs.p, pairs.holm))
             values = [number(pairs.advantage[i, j]), *counts, *map(number, (*numbers, *self._posterior(i, j)))]
             records.append((self.methods[i], self.methods[j], *values))
@@ -179,7 +179,7 @@ class Significance:
         for i, j in self._ordered_pairs():
             p, holm = float(self.pairs.p[i, j]), float(self.pairs.holm[i, j])
             cells = [self.methods[i], self.methods[j], signed(self.pairs.advantage[i, j], digits)]
-            cells += [record(self.pairs.records[i, j]), signed(self.pairs.effect[i, j], 2)]
+            cells += [format_counts(self.pairs.records[i, j]), signed(self.pairs.effect[i, j], 2)]
             ps = [
                 NOTHING if math.isnan(p) else f"{p:.4f}",
                 NOTHING if math.isnan(holm) else text(f"{holm:.4f}", holm <= ALPHA),
@@ -230,7 +230,7 @@ def assess(
     )
 
 
-def record(counts: Sequence[int] | np.ndarray) -> str:
+def format_counts(counts: Sequence[int] | np.ndarray) -> str:
     """`wins/ties/losses`."""
     return "/".join(str(int(count)) for count in counts)
 

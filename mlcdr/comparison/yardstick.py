@@ -21,7 +21,7 @@ import pandas as pd
 from scipy import stats
 
 from mlcdr.comparison import study
-from mlcdr.comparison.significance import ALPHA, record
+from mlcdr.comparison.significance import ALPHA, format_counts
 from mlcdr.comparison.statistics import critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS, Measure, Study
 from mlcdr.errors import ResultsError, join_words
@@ -489,7 +489,7 @@ def _differing(measure: Measure, params: Mapping[str, object]) -> dict[str, tupl
 
 
 def _show(counts: tuple[int, int, int] | None) -> str | Text:
-    return record(counts) if counts else NOTHING
+    return format_counts(counts) if counts else NOTHING
 
 
 def _signed(value: float) -> str:

@@ -215,7 +215,7 @@ def _repeat(folder: Path, experiment: Experiment, manifest: Manifest) -> dict[st
 
 def _show_results(results: Results, manifest: Manifest) -> dict[str, Any]:
     """Tables, ranks, diagrams, times, and what is shown of each data set."""
-    compared = comparison.compare_all(results)
+    compared = [comparison.compare_methods(results, metric) for metric in results.metrics]
     printed = list(_compare_published(results))
     diagrams_drawn = diagrams.draw_all(compared, results.methods).items()
     return {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mlcdr.cli.components import methods
-from mlcdr.comparison.comparison import compare
+from mlcdr.comparison.comparison import compare_methods
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
 from mlcdr.execution.runner import run
@@ -99,7 +99,7 @@ def test_a_metric_of_ones_own_is_measured_tuned_by_tabled_and_compared(arff: Pat
     assert not report.failures
     found = open_results(report.folder)
     assert found.metric_facts("predicted").higher_is_better is True, "known without the function"
-    assert compare(found, "predicted").average_ranks
+    assert compare_methods(found, "predicted").average_ranks
     assert "small: predicted" in tables.make_table(found, found.experiment.tables[0]).sheet.terminal(200)
     # all of α = 10⁶ is the mean, by which least is predicted
     assert set(found.chosen["value"]) == {"0.001"}

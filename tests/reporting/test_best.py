@@ -131,7 +131,7 @@ def test_a_table_shows_the_setting_and_says_what_it_is(tmp_path):
     assert r"F1 $\uparrow$" in table.latex()
     assert "IDSR: of each grid the best on the test rows for each metric, so these numbers" in table.terminal(300)
     assert f"{D}=20%;{L}=50%" in table.csv()
-    assert "so these numbers are too good" in comparison.compare(found, "f1").terminal(300)
+    assert "so these numbers are too good" in comparison.compare_methods(found, "f1").terminal(300)
 
 
 def test_a_choice_that_has_seen_the_test_rows_is_told(tmp_path):
@@ -142,7 +142,7 @@ def test_a_choice_that_has_seen_the_test_rows_is_told(tmp_path):
     found = open_results(write_folder(tmp_path / "trial", config, values))
     told = "A: parameters chosen once for a data set, on all its rows, also the test rows. `tune: {scope: split}`"
     assert told in render_table(found, {"layout": "generic"}).terminal(300)
-    assert told in comparison.compare(found, "f1").terminal(300)
+    assert told in comparison.compare_methods(found, "f1").terminal(300)
 
 
 def test_a_setting_that_is_not_tuned_is_told(tmp_path):

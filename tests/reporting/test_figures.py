@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from mlcdr.comparison.comparison import compare
+from mlcdr.comparison.comparison import compare_methods
 from mlcdr.comparison.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
@@ -448,8 +448,8 @@ def test_names_are_cut_off_and_shown_without_control_characters(tmp_path):
     (one, *_) = drawn = [
         figures.draw_figure(results, entry_of("boxes"), "e\u2066"),
         figures.draw_figure(results, entry_of({"layout": "bars", "x": "dataset", "panels": "metrics"})),
-        draw_critical_difference(compare(results, "f1").significance, "t" * 3000, "nemenyi"),
-        draw_matrix(compare(results, "f1").significance, "t" * 3000),
+        draw_critical_difference(compare_methods(results, "f1").significance, "t" * 3000, "nemenyi"),
+        draw_matrix(compare_methods(results, "f1").significance, "t" * 3000),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -469,4 +469,4 @@ def test_scores_too_large_to_compute_with_count_as_not_defined(tmp_path):
     assert [cell_of(results, d, m, "f1").n for d in "ab" for m in ("PLST", "CPLST")] == [0, 2, 2, 0]
     for dataset in "ab":
         FigureCanvasAgg(figures.draw_figure(results, entry_of("boxes"), dataset)).draw()
-    assert compare(results, "f1").ranked == (("c", ()),)
+    assert compare_methods(results, "f1").ranked == (("c", ()),)

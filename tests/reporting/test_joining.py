@@ -31,8 +31,10 @@ def test_the_thesis_in_two_folders_is_the_thesis_in_one(tmp_path):
     halves = [
         {key: v for key, v in values.items() if (key[1] in ("MLkNN", "HOMER")) == first} for first in (True, False)
     ]
-    whole = comparison.compare(load(tmp_path / "whole", values), "accuracy")
-    parts = comparison.compare(join([load(tmp_path / n, v) for n, v in zip("ab", halves, strict=True)]), "accuracy")
+    whole = comparison.compare_methods(load(tmp_path / "whole", values), "accuracy")
+    parts = comparison.compare_methods(
+        join([load(tmp_path / n, v) for n, v in zip("ab", halves, strict=True)]), "accuracy"
+    )
     assert parts.average_ranks == whole.average_ranks
     assert parts.significance.friedman == whole.significance.friedman
     assert parts.sheet.caption.plain == "a and b: accuracy, higher is better"
@@ -42,7 +44,7 @@ def test_the_thesis_in_two_folders_is_the_thesis_in_one(tmp_path):
 def test_data_sets_of_one_method_come_from_several_folders(tmp_path):
     one = of({"d": 0.1}, "A") | of({"d": 0.2}, "B")
     other = of({"e": 0.1}, "A") | of({"e": 0.2}, "B")
-    got = comparison.compare(join([load(tmp_path / "a", one), load(tmp_path / "b", other)]), LOSS)
+    got = comparison.compare_methods(join([load(tmp_path / "a", one), load(tmp_path / "b", other)]), LOSS)
     assert got.average_ranks == {"A": 1.0, "B": 2.0}
     assert [dataset for dataset, _ in got.ranked] == ["d", "e"]
 
@@ -52,7 +54,7 @@ def test_one_name_for_two_things_becomes_two_names(tmp_path):
     other = of({"d": 0.2, "e": 0.2}, "A") | of({"d": 0.3, "e": 0.3}, "Same")
     got = join([load(tmp_path / "a", one), load(tmp_path / "b", other)])
     assert got.methods == ("A (a)", "Same", "A (b)")
-    assert comparison.compare(got, LOSS).average_ranks == {"A (a)": 1.0, "Same": 3.0, "A (b)": 2.0}
+    assert comparison.compare_methods(got, LOSS).average_ranks == {"A (a)": 1.0, "Same": 3.0, "A (b)": 2.0}
     timed = {("d", "A", m): (v, 0.01, 4) for m, v in ((LOSS, 0.1), ("fit_seconds", 1.0))}
     again = timed | {("d", "A", "fit_seconds"): (2.0, 0.01, 4)}
     assert join([load(tmp_path / "t", timed), load(tmp_path / "u", again)]).methods == ("A",)
@@ -85,7 +87,7 @@ def test_a_folder_without_the_sweep_stands_at_every_point(tmp_path):
     swept = {key: cell for key, cell in as_printed("chen_lin_2012/table3").items() if key[0] in ("scene", "yeast")}
     plain = of({"scene": 0.11, "yeast": 0.2}, "BR")
     joined = join([load(tmp_path / "a", swept, swept=[PATH]), load(tmp_path / "b", plain)])
-    got = comparison.compare(joined, LOSS)
+    got = comparison.compare_methods(joined, LOSS)
     assert len(got.ranked) == 10
     assert set(got.average_ranks) == {"PLST", "CPLST", "BR"}
     assert "BR has no label_space.n_components: the same number stands in every column." in got.sheet.notes
@@ -105,7 +107,7 @@ def test_what_is_not_common_is_left_out_or_refused(tmp_path):
     got = join([a, b])
     assert got.metrics == (LOSS,)
     assert got.remarks == ("The splits of b are not those of a.",)
-    assert got.remarks[0] in comparison.compare(got, LOSS).sheet.notes
+    assert got.remarks[0] in comparison.compare_methods(got, LOSS).sheet.notes
     with pytest.raises(ResultsError, match="no metric is common to the folders"):
         join([load(tmp_path / "c", of({"d": 0.1}, "C", "macro_f1")), b])
     c = of({"d": 0.1}, "A", "macro_f1")
@@ -129,7 +131,7 @@ def test_data_of_another_size_under_one_name_are_refused(tmp_path):
 
 def test_rounding_errors_win_no_comparison(tmp_path):
     a, b = (load(tmp_path / n, of({"d": v, "e": v}, n)) for n, v in (("a", 0.123456), ("b", 0.12345600000001)))
-    assert comparison.compare(join([a, b]), LOSS).average_ranks == {"a": 1.5, "b": 1.5}
+    assert comparison.compare_methods(join([a, b]), LOSS).average_ranks == {"a": 1.5, "b": 1.5}
 
 
 def test_the_command_joins_and_writes(tmp_path, mlcdr):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlcdr.comparison import diagrams
-from mlcdr.comparison.comparison import compare, compare_all
+from mlcdr.comparison.comparison import compare_methods
 from mlcdr.report import svg
 from mlcdr.results.results import open_results
 from mlcdr.tables import styles
@@ -81,7 +81,7 @@ def test_curves_boxes_points_and_diagrams_agree(tmp_path):
     assert [patch.get_edgecolor()[:3] for patch in boxes.axes[0].patches[:3]] == [
         tuple(int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)) for c, _ in wanted.values()
     ]
-    found = compare(got, "hamming_loss").significance
+    found = compare_methods(got, "hamming_loss").significance
     (ax,) = diagrams.draw_critical_difference(found, "title", "nemenyi", got.methods).axes
     marks = [
         (li.get_color(), li.get_marker()) for li in ax.lines if li.get_markersize() == 4.0 and len(li.get_xdata()) == 1
@@ -89,6 +89,10 @@ def test_curves_boxes_points_and_diagrams_agree(tmp_path):
     leads = {li.get_color() for li in ax.lines if li.get_linewidth() == 0.9}
     assert {marker for _, marker in marks} == {marker for _, marker in wanted.values()}
     assert leads == {colour for colour, _ in wanted.values()}
-    inlined = svg.embed(next(iter(diagrams.draw_all(compare_all(got), got.methods).values())), "d", "label")
+    inlined = svg.embed(
+        next(iter(diagrams.draw_all([compare_methods(got, metric) for metric in got.metrics], got.methods).values())),
+        "d",
+        "label",
+    )
     assert "var(--c1)" in inlined  # the methods' colours are the page's own, in the dark as well
     assert "var(--c0)" not in inlined  # that of the method without numbers

@@ -33,7 +33,7 @@ def compared(tmp_path, array, metric=METRIC, names=None, rope=None):
         if not np.isnan(array[i][j])
     }
     folder = write_folder(tmp_path / "trial", experiment(datasets, names, [metric]), values)
-    return comparison.compare(open_results(folder), metric, rope)
+    return comparison.compare_methods(open_results(folder), metric, rope)
 
 
 def test_demsars_example_in_words():

@@ -130,7 +130,7 @@ def test_a_swept_value_without_any_result_keeps_its_column(tmp_path):
     assert [head.plain for head in table.sheet.header][2:] == ["n_components = 20%", "60%", "100%", "200"]
     assert [column(table, j)[:2] for j in (3, 5)] == [["–", "–"]] * 2
     assert "No method has a result at n_components = 60%, 200." in table.sheet.notes
-    compared = comparison.compare(got, "hamming_loss")
+    compared = comparison.compare_methods(got, "hamming_loss")
     assert compared.left_out == (("yeast", ("60%",)), ("yeast", ("200",)))
     assert "No method has a result at n_components = 60%, 200." in compared.sheet.notes
     # where nothing else has the parameter, the columns are all dashes

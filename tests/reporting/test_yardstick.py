@@ -417,7 +417,7 @@ def test_the_places_of_the_page() -> None:
     results, published = yardstick.results, yardstick.study
     measures = list(MEASURES.values())
     places = {m.metric: yardstick.place(m).placed for m in measures}
-    ranks = {m.metric: comparison.compare(results, m.metric).average_ranks for m in measures}
+    ranks = {m.metric: comparison.compare_methods(results, m.metric).average_ranks for m in measures}
     rows = _rows_of_page("| method | place of 29, label sets |")
     assert [row[0] for row in rows] == list(results.methods)
     for method, *shown in rows:

@@ -1,0 +1,83 @@
+"""The ranks of methods under one metric, in each block: one data set at one point of the sweep.
+
+In a block the methods are ranked by their mean, 1 the best, equal means sharing the average of their ranks. A rank only
+means something among the same rivals, so a block is ranked only if it is whole: if all methods that have a result
+anywhere have one there, over all splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from mlcdr.comparison.statistics import block_ranks
+from mlcdr.results.results import Results
+from mlcdr.tables.arrangement import mark_best
+
+Block = tuple[str, tuple[str, ...]]
+"""What a ranking is over: a data set, and a point of the sweep."""
+
+
+def rank_cells(results: Results, metric: str) -> pd.DataFrame:
+    """The numbers of all methods on all data sets at all points, with their ranks.
+
+    Returns
+    -------
+    frame
+        A row for each data set, point and method; the last vary fastest. The columns are dataset, one for each swept
+        path, method, metric, those of `Results.at`, and `bold`; `whole`, whether its block is; `rank`, and how many of
+        the others it beats (`wins`), equals (`ties`) and is beaten by (`losses`): NaN where nothing is ranked.
+    """
+    block = ["dataset", *results.swept]
+    blocks = [(dataset, *point) for dataset in results.datasets for point in list_points(results)]
+    methods = pd.DataFrame({"method": results.methods, "metric": metric})
+    cells = results.at(pd.DataFrame(blocks, columns=block).merge(methods, how="cross"))
+    cells["bold"] = mark_best(results, cells, block)
+    cells["whole"] = _are_whole(results, cells, block)
+    cells["rank"] = _rank(results, metric, cells)
+    ranks = cells.groupby(block, sort=False)["rank"]
+    cells["losses"] = ranks.rank("min") - 1
+    cells["wins"] = ranks.transform("count") - ranks.rank("max")
+    cells["ties"] = ranks.transform("count") - 1 - cells["wins"] - cells["losses"]
+    return cells
+
+
+def list_points(results: Results) -> Sequence[tuple[str, ...]]:
+    """The points at which no parameter is absent, if there are such; all otherwise."""
+    whole = [point for point in results.points if "" not in point]
+    return whole or results.points
+
+
+def list_blocks(results: Results, cells: pd.DataFrame) -> tuple[Block, ...]:
+    """The blocks in which some cells stand."""
+    blocks = cells[["dataset", *results.swept]].drop_duplicates()
+    return tuple((dataset, tuple(point)) for dataset, *point in blocks.itertuples(index=False, name=None))
+
+
+def to_values(cells: pd.DataFrame) -> tuple[list[str], Any]:
+    """The methods of cells of whole blocks, and their means as an array (methods × blocks)."""
+    methods = cells["method"].unique().tolist()
+    return methods, cells["mean"].to_numpy().reshape(-1, len(methods)).T
+
+
+def _are_whole(results: Results, cells: pd.DataFrame, block: list[str]) -> pd.Series:
+    """Whether each cell stands in a block in which two methods or more, and all that have a result, can be ranked."""
+    there = cells[cells["n"] > 0]
+    n_methods = there["method"].nunique()
+    can = results.are_comparable(there, block).reindex(cells.index, fill_value=False)
+    counts = cells.assign(can=can).groupby(block, sort=False)["can"].transform("sum")
+    return (counts == n_methods) & (n_methods > 1)
+
+
+def _rank(results: Results, metric: str, cells: pd.DataFrame) -> pd.Series:
+    """The rank of each cell in its block; NaN where it has none."""
+    ranks = pd.Series(float("nan"), cells.index)
+    better = results.metric_facts(metric).higher_is_better
+    whole = cells[cells["whole"] & (cells["n"] > 0)]
+    if better is None or whole.empty:
+        return ranks
+    _, means = to_values(whole)
+    ranks[whole.index] = block_ranks(means, better).T.ravel()
+    return ranks
