@@ -476,7 +476,7 @@ def compare(
         if len(found) != 1 or rope is not None or record:
             raise ResultsError("baseline: give exactly one other run, no rope and no record")
         old = baseline if isinstance(baseline, Results) else open_results(baseline)
-        return baselines.compare(old.found, found[0], metric, margin, time_margin)
+        return baselines.compare_runs(old.found, found[0], metric, margin, time_margin)
     if record:
         from mlcdr.reproduce.stored import stored_on
 

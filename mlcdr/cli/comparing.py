@@ -200,6 +200,6 @@ def _compare_with_baseline(old: Path, new: Path, metric: str | None, margin: flo
     from mlcdr.comparison import baseline
     from mlcdr.results.results import open_results
 
-    found = baseline.compare(open_results(old), open_results(new), metric, margin, time_margin)
+    found = baseline.compare_runs(open_results(old), open_results(new), metric, margin, time_margin)
     print_table(found)
-    return bool(found.regressions)
+    return len(found.regressions) > 0

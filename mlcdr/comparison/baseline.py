@@ -21,133 +21,92 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from mlcdr.comparison.significance import ALPHA
 from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, escape_control_characters, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
-from mlcdr.results import scores
+from mlcdr.results.frame import paths_of
 from mlcdr.results.joining import list_other_methods
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.results.scores import NoResults, Point, Setting
+from mlcdr.results.scores import NoResults
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import number
 
 Change = Literal["worse", "better", "untested", "same", "unchanged"]
-Key = tuple[str, str, Setting, str]
-"""Of a cell: data set, method, the swept parameters it has with their values, metric."""
 
 _LISTED: tuple[Change, ...] = ("worse", "untested", "better")
+_COUNTED: Mapping[Change, str] = {
+    "untested": "untested",
+    "same": "not shown to differ by more than the margin",
+    "unchanged": "unchanged in every split",
+}
+_NAMED = 6  # data sets and methods that a remark names
+_LEAST = 0.00005  # a p-value below it is shown as < 0.0001
 
 
-@dataclass(frozen=True)
-class PairedCell:
-    """One cell in both runs.
-
-    Attributes
-    ----------
-    old, new : float
-        Means over the `n` common splits; of a time, geometric means.
-    loss : float
-        How much worse the new mean is, in the metric's unit; of a time, the logarithm of new over old.
-    margin : float
-        The loss that is allowed, in the same unit.
-    effect : float
-        Rank-biserial correlation, 1 where new is better in all splits.
-    p_worse, p_better : float
-        One-sided, after Holm's correction; NaN where there is no test.
-    unchanged : bool
-        The same number in every split.
-    of_means : bool
-        Only the means are compared.
-    """
-
-    dataset: str
-    method: str
-    setting: Setting
-    metric: str
-    is_time: bool
-    n: int
-    old: float
-    new: float
-    loss: float
-    margin: float
-    effect: float
-    p_worse: float
-    p_better: float
-    unchanged: bool
-    of_means: bool
-
-    @property
-    def change(self) -> Change:
-        """The verdict."""
-        if self.unchanged:
-            return "unchanged"
-        if self.of_means:
-            return "worse" if self.loss > self.margin else "better" if -self.loss > self.margin else "same"
-        if math.isnan(self.p_worse):
-            return "untested" if abs(self.loss) > self.margin else "same"
-        return "worse" if self.p_worse <= ALPHA else "better" if self.p_better <= ALPHA else "same"
-
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class BaselineComparison(ShownSheet):
     """All cells that two runs have in common.
 
     Attributes
     ----------
-    cells : tuple of PairedCell
+    cells : frame
+        The columns are dataset, method, setting (the values of the swept parameters it has), metric; `is_time`; `n`,
+        the number of common splits; `old` and `new`, the means (of a time, geometric means); `loss`, how much worse the
+        new mean is, in the metric's unit (of a time, the logarithm of new over old), and `margin`, the loss that is
+        allowed; `effect`, the rank-biserial correlation, 1 where new is better in all splits; `p_worse` and `p_better`,
+        one-sided, after Holm's correction, NaN where there is no test; and `change`, the verdict.
     margin, time_margin : float
+    of_means : bool
+        Whether only means are compared.
     remarks : tuple of str
         What was left out.
     """
 
     old: str
     new: str
-    cells: tuple[PairedCell, ...]
+    cells: pd.DataFrame
     margin: float
     time_margin: float
+    of_means: bool
     remarks: tuple[str, ...]
 
-    @property
-    def regressions(self) -> tuple[PairedCell, ...]:
-        """The cells that got worse."""
-        return tuple(cell for cell in self.cells if cell.change == "worse")
-
-    def count(self, change: Change) -> int:
-        """How many cells have this verdict."""
-        return sum(cell.change == change for cell in self.cells)
-
-    def summary(self) -> str:
-        """One line: how many cells got worse, better or neither."""
-        parts = [f"{self.count('worse')} worse", f"{self.count('better')} better"]
-        parts += [f"{self.count('untested')} untested"] if self.count("untested") else []
-        parts += [f"{self.count('same')} not shown to differ by more than the margin"] if self.count("same") else []
-        parts += [f"{self.count('unchanged')} unchanged in every split"] if self.count("unchanged") else []
-        return f"{len(self.cells)} cell{'s' * (len(self.cells) != 1)}: {', '.join(parts)}."
-
-    columns: ClassVar[tuple[str, ...]] = (
+    columns = (
         *("dataset", "method", "setting", "metric", "change"),
         *("old", "new", "n", "loss", "effect", "p_worse", "p_better"),
     )
 
     @property
+    def regressions(self) -> pd.DataFrame:
+        """The cells that got worse."""
+        return self.cells[self.cells["change"] == "worse"]
+
+    def count(self, change: Change) -> int:
+        """How many cells have this verdict."""
+        return int((self.cells["change"] == change).sum())
+
+    def summary(self) -> str:
+        """One line: how many cells got worse, better or neither."""
+        parts = [f"{self.count('worse')} worse", f"{self.count('better')} better"]
+        parts += [f"{self.count(change)} {what}" for change, what in _COUNTED.items() if self.count(change)]
+        s = "" if len(self.cells) == 1 else "s"
+        return f"{len(self.cells)} cell{s}: {', '.join(parts)}."
+
+    @property
     def records(self) -> tuple[tuple[str, ...], ...]:
         """One for each cell, those that did not change included."""
-        return tuple(
-            (
-                *(cell.dataset, cell.method, _name_setting(cell), cell.metric, cell.change),
-                *(number(cell.old), number(cell.new), str(cell.n), number(cell.loss)),
-                *(number(cell.effect), number(cell.p_worse), number(cell.p_better)),
-            )
-            for cell in self.cells
-        )
+        shown = self.cells[list(self.columns)].copy()
+        for name in ("old", "new", "loss", "effect", "p_worse", "p_better"):
+            shown[name] = shown[name].map(number)
+        return tuple(shown.astype(str).itertuples(index=False, name=None))
 
     @property
     def label(self) -> str:
@@ -165,53 +124,59 @@ class BaselineComparison(ShownSheet):
     @property
     def sheet(self) -> Sheet:
         """A row for each cell that changed, the worst first, and what the verdicts mean."""
-        listed = [cell for change in _LISTED for cell in self.cells if cell.change == change]
+        listed = pd.concat([self.cells[self.cells["change"] == change] for change in _LISTED])
+        labels = {"dataset": "Dataset", "method": "Method", "setting": "Setting", "metric": "Metric"}
+        if not (listed["setting"] != "").any():
+            del labels["setting"]
+        left = listed[list(labels)].replace({"setting": {"": DASH}} if "setting" in labels else {})
+        rows = [
+            (*label, *_show_change(cell))
+            for label, cell in zip(left.itertuples(index=False, name=None), listed.itertuples(), strict=True)
+        ]
+        header = (*labels.values(), "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
         caption = f"{self.new} against {self.old}: {self.summary()}"
-        notes = self._notes(listed)
-        settings = any(cell.setting for cell in listed)
-        labels = ["Dataset", "Method", *(["Setting"] if settings else []), "Metric"]
-        header = (*labels, "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
-        rows = [_row(cell, settings) for cell in listed]
-        return make_sheet(caption, header, rows, len(labels), notes, (len(header) - 1,))
+        return make_sheet(caption, header, rows, len(labels), self._notes(listed), (len(header) - 1,))
 
-    def _notes(self, listed: list[PairedCell]) -> list[str]:
-        if any(cell.of_means for cell in self.cells):
+    def _notes(self, listed: pd.DataFrame) -> list[str]:
+        if self.of_means:
             return [f"Worse: more than {self.margin:.3g} of the old mean lost; only means are compared.", *self.remarks]
+        is_time = self.cells["is_time"]
         rules = []
-        if any(not cell.is_time for cell in self.cells):
+        if not is_time.all():
             rules.append(f"a metric: more than {self.margin:.3g} of the old mean lost")
-        if any(cell.is_time for cell in self.cells):
+        if is_time.any():
             rules.append(f"a time: a ratio of geometric means above {self.time_margin:g}")
         notes = [
             f"Worse: {'; '.join(rules)}. One-sided t test over the common splits, corrected for overlapping training "
             f"sets (Nadeau & Bengio 2003), level {ALPHA:g}, Holm's correction."
         ]
-        if listed:
+        if len(listed):
             notes.append("Effect: rank-biserial correlation over splits, +1 where new is better in all.")
-        for metric in dict.fromkeys(cell.metric for cell in self.cells if cell.is_time):
-            logs = [cell.loss for cell in self.cells if cell.metric == metric]
+        for metric, logs in self.cells[is_time].groupby("metric", sort=False)["loss"]:
             ratio = math.exp(math.fsum(logs) / len(logs))
             notes.append(f"{metric}: × {ratio:.2f} in the geometric mean of {len(logs)} cells.")
         return [*notes, *self.remarks]
 
 
-def _name_setting(cell: PairedCell) -> str:
-    return ", ".join(value for _, value in cell.setting)
+def _show_change(cell: Any) -> tuple[str | Text, ...]:
+    """Old, new, change, effect, p and verdict of a row of `cells`."""
+    digits = "4g" if cell.is_time else "4f"
+    change = f"× {math.exp(cell.loss):.2f}" if cell.is_time else signed(cell.new - cell.old, 4)
+    verdict = text(cell.change, bold=cell.change == "worse")
+    return f"{cell.old:.{digits}}", f"{cell.new:.{digits}}", change, signed(cell.effect, 2), _show_p(cell), verdict
 
 
-def _row(cell: PairedCell, settings: bool) -> list[str | Text]:
-    change = cell.change
-    p = min(cell.p_worse, cell.p_better) if change != "untested" else math.nan
-    shown = f"× {math.exp(cell.loss):.2f}" if cell.is_time else signed(cell.new - cell.old, 4)
-    where = [cell.dataset, cell.method]
-    where += [_name_setting(cell) or DASH] if settings else []
-    means = [f"{mean:.4g}" if cell.is_time else f"{mean:.4f}" for mean in (cell.old, cell.new)]
-    p_shown = NOTHING if math.isnan(p) else f"{p:.4f}" if p >= 0.00005 else "< 0.0001"
-    effect = signed(cell.effect, 2)
-    return [*where, cell.metric, *means, shown, effect, p_shown, text(change, bold=change == "worse")]
+def _show_p(cell: Any) -> str | Text:
+    p = min(cell.p_worse, cell.p_better)
+    if cell.change == "untested" or math.isnan(p):
+        return NOTHING
+    return f"{p:.4f}" if p >= _LEAST else "< 0.0001"
 
 
-def compare(
+# -------------------------------------------------------------------- pairing
+
+
+def compare_runs(
     old: Results, new: Results, metric: str | None = None, margin: float = 0.01, time_margin: float = 1.5
 ) -> BaselineComparison:
     """Every cell of two runs.
@@ -234,114 +199,170 @@ def compare(
     _refuse_unlike(old, new)
     if metric is not None:
         metric = old.metric_named(metric)
-    of_means = False
-    try:
-        one, other = (_place(each.split_scores.paths, each.split_scores.values) for each in (old, new))
-    except NoResults:
-        of_means = True
-        one, other = (_place(each.swept, _means(each)) for each in (old, new))
-    wanted = [key for key in one if metric in (None, key[3])]
-    common = [key for key in wanted if one[key].keys() & other.get(key, {}).keys()]
-    if not common:
+    before, after, of_means = _list_values(old, new)
+    if metric is not None:
+        before = before[before["metric"] == metric]
+    key = [name for name in before if name not in ("split", "value")]
+    paired = before.merge(after, on=[*key, "split"], suffixes=("_old", "_new"))
+    if paired.empty:
         raise ResultsError(f"{new.folder} has nothing in common with {old.folder}: {_unlike(old, new)}")
-    facts = {name: old.metric_facts(name) for name in dict.fromkeys(key[3] for key in common)}
-    for name, known in facts.items():
-        if new.metric_facts(name) != known:
-            raise ResultsError(f"{new.folder}: {name} is not computed as in {old.folder}: see `metrics:`")
-    cells, undefined = [], []
-    for key in common:
-        known = facts[key[3]]
+    facts = _common_facts(old, new, paired["metric"].unique())
+    ratios = {dataset: _test_to_train(old, dataset, before) for dataset in paired["dataset"].unique()}
+    judged = []
+    undefined = 0
+    for place, splits in paired.groupby(key, sort=False):
+        cell = dict(zip(key, place, strict=True))
+        known = facts[cell["metric"]]
         if known.higher_is_better is None or (of_means and known.is_time):
             continue
-        found = _pair(key, one[key], other[key], known, margin, time_margin, _test_to_train(old, key[0], one))
-        if found is None:
-            undefined.append(key)
-        else:
-            cells.append(replace(found, of_means=of_means))
-    missing = [key for key in wanted if key not in other]
-    shorter = [key for key in common if one[key].keys() - other[key].keys()]
-    unknown = [name for name, known in facts.items() if known.higher_is_better is None]
-    names = join_words(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
-    remarks = {
-        f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({names}).": missing,
-        f"{len(shorter)} cells lack splits in {new.folder}; paired are the common ones.": shorter,
-        f"{len(undefined)} times are zero, and have no ratio.": undefined,
-        f"Not judged, because which way is better is not known: {join_words(unknown)}.": unknown,
-    }
-    changed = list_other_methods(new.experiment, old.experiment.methods)
-    shown = [f"Not the methods of {old.folder}: in {new.folder} {each}." for each in changed]
-    shown += [remark for remark, about in remarks.items() if about]
-    return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, tuple(shown))
+        if known.is_time:
+            splits = splits[(splits["value_old"] > 0) & (splits["value_new"] > 0)]
+        if splits.empty:
+            undefined += 1
+            continue
+        splits = splits.sort_values("split")
+        tested = _test_times if known.is_time else _test_metric
+        allowed = time_margin if known.is_time else margin
+        judged.append(cell | tested(splits, known, allowed, ratios[cell["dataset"]]))
+    cells = _judge(pd.DataFrame(judged, columns=[*key, *_TESTED]).astype(_TESTED), key, of_means)
+    remarks = tuple(_list_remarks(old, new, before, after, paired, key, undefined))
+    return BaselineComparison(str(old.folder), str(new.folder), cells, margin, time_margin, of_means, remarks)
 
 
-def _pair(
-    key: Key,
-    one: Mapping[int, float],
-    other: Mapping[int, float],
-    facts: MetricFacts,
-    margin: float,
-    time_margin: float,
-    test_to_train: float,
-) -> PairedCell | None:
-    """A cell with its p-values, not yet corrected; None for times without a ratio."""
-    splits = sorted(one.keys() & other.keys())
-    if facts.is_time:
-        splits = [split for split in splits if one[split] > 0 and other[split] > 0]
-        if not splits:
-            return None
-    old, new = np.array([one[s] for s in splits]), np.array([other[s] for s in splits])
-    if facts.is_time:
-        signs = losses = np.log(new) - np.log(old)
-        means = math.exp(float(np.log(old).mean())), math.exp(float(np.log(new).mean()))
-        allowed = math.log(time_margin)
-    else:
-        signs = paired_differences(old, new) if facts.higher_is_better else paired_differences(new, old)
-        losses = np.where(signs == 0, 0.0, old - new if facts.higher_is_better else new - old)
-        means = float(old.mean()), float(new.mean())
-        allowed = margin * abs(means[0])
-    unchanged = not losses.any()
-    worse = corrected_t(losses, test_to_train, allowed)
-    better = corrected_t(-losses, test_to_train, allowed)
-    nan = math.nan
-    return PairedCell(
-        *key,
-        is_time=facts.is_time,
-        n=len(splits),
-        old=means[0],
-        new=means[1],
-        loss=worse.mean,
-        margin=allowed,
-        effect=wilcoxon(-signs).rank_biserial,
-        p_worse=nan if unchanged else worse.p,
-        p_better=nan if unchanged else better.p,
-        unchanged=unchanged,
-        of_means=False,
+def _list_values(old: Results, new: Results) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
+    """The scores of both runs, at all points of grids; or their means, each as the value of a single split.
+
+    Both frames have the columns of all paths, a path that a run does not vary being empty. The last value says whether
+    these are means: of a folder of the record, for example, there is nothing else.
+    """
+    try:
+        values = [each.scores for each in (old, new)]
+        of_means = False
+    except NoResults:
+        values = [_means_as_scores(each) for each in (old, new)]
+        of_means = True
+    paths = list(dict.fromkeys(path for frame in values for path in paths_of(frame)))
+    columns = ["dataset", "method", *paths, "metric"]
+    before, after = (
+        frame.reindex(columns=[*columns, "split", "value"], fill_value="").astype(dict.fromkeys(columns, object))
+        for frame in values
+    )
+    return before, after, of_means
+
+
+def _means_as_scores(results: Results) -> pd.DataFrame:
+    """The mean of each cell, rounded as in the record, as the score of a single split."""
+    means = results.summary["mean"].map(lambda mean: float(f"{mean:.6g}"))
+    return results.summary[["dataset", "method", *results.swept]].assign(
+        split=0, metric=results.summary["metric"], value=means
     )
 
 
-def _corrected(cells: list[PairedCell]) -> tuple[PairedCell, ...]:
-    """Holm's correction over the cells that changed, metrics and times each by themselves."""
-    done = list(cells)
-    for is_time in (False, True):
-        at = [k for k, cell in enumerate(cells) if cell.is_time == is_time]
-        worse, better = holm([cells[k].p_worse for k in at]), holm([cells[k].p_better for k in at])
-        for k, p_worse, p_better in zip(at, worse, better, strict=True):
-            done[k] = replace(cells[k], p_worse=float(p_worse), p_better=float(p_better))
-    return tuple(done)
+def _common_facts(old: Results, new: Results, metrics: np.ndarray) -> dict[str, MetricFacts]:
+    """The facts of the metrics that both have."""
+    facts = {name: old.metric_facts(name) for name in metrics}
+    for name, known in facts.items():
+        if new.metric_facts(name) != known:
+            raise ResultsError(f"{new.folder}: {name} is not computed as in {old.folder}: see `metrics:`")
+    return facts
 
 
-def _place(paths: Sequence[str], values: Mapping[scores.Key, Mapping[int, float]]) -> dict[Key, Mapping[int, float]]:
-    """Cell → split → value; all points of a grid are among the cells."""
+def _list_remarks(
+    old: Results,
+    new: Results,
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    paired: pd.DataFrame,
+    key: list[str],
+    undefined: int,
+) -> Iterator[str]:
+    """What was left out, and what else is not the same in both runs."""
+    for change in list_other_methods(new.experiment, old.experiment.methods):
+        yield f"Not the methods of {old.folder}: in {new.folder} {change}."
+    cells = before[key].drop_duplicates().merge(after[key].drop_duplicates(), how="left", on=key, indicator="there")
+    missing = cells[cells["there"] == "left_only"]
+    if len(missing):
+        named = (missing["dataset"] + " " + missing["method"]).unique().tolist()[:_NAMED]
+        yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({join_words(named)})."
+    n_splits = before.groupby(key)["split"].count()
+    n_paired = paired.groupby(key)["split"].count()
+    if shorter := int((n_paired < n_splits[n_paired.index]).sum()):
+        yield f"{shorter} cells lack splits in {new.folder}; paired are the common ones."
+    if undefined:
+        yield f"{undefined} times are zero, and have no ratio."
+    unknown = [name for name in paired["metric"].unique() if old.metric_facts(name).higher_is_better is None]
+    if unknown:
+        yield f"Not judged, because which way is better is not known: {join_words(unknown)}."
 
-    def named(point: Point) -> Setting:
-        return tuple((path, value) for path, value in zip(paths, point, strict=True) if value)
 
-    return {(dataset, method, named(at), metric): found for (dataset, method, at, metric), found in values.items()}
+# -------------------------------------------------------------------- testing
+
+_TESTED: Mapping[str, type] = {
+    **{"is_time": bool, "n": int, "unchanged": bool},
+    **dict.fromkeys(("old", "new", "loss", "margin", "effect", "p_worse", "p_better"), float),
+}
+"""What is known of a cell, with its types."""
 
 
-def _means(results: Results) -> dict[scores.Key, Mapping[int, float]]:
-    """The mean of each cell as the value of a single split, rounded as in the record."""
-    return {key: {0: float(f"{cell.mean:.6g}")} for key, cell in results.cells.items()}
+def _test_metric(splits: pd.DataFrame, facts: MetricFacts, margin: float, test_to_train: float) -> dict[str, Any]:
+    """What is known of a metric's cell, its p-values not yet corrected."""
+    old, new = splits["value_old"].to_numpy(), splits["value_new"].to_numpy()
+    worse, better = (old, new) if facts.higher_is_better else (new, old)
+    signs = paired_differences(worse, better)
+    losses = np.where(signs == 0, 0.0, worse - better)
+    mean = float(old.mean())
+    tests = _test(losses, signs, margin * abs(mean), test_to_train)
+    return {"is_time": False, "old": mean, "new": float(new.mean()), **tests}
+
+
+def _test_times(splits: pd.DataFrame, facts: MetricFacts, time_margin: float, test_to_train: float) -> dict[str, Any]:
+    """What is known of a time's cell, by the logarithms of its values."""
+    old, new = np.log(splits["value_old"].to_numpy()), np.log(splits["value_new"].to_numpy())
+    losses = new - old
+    tests = _test(losses, losses, math.log(time_margin), test_to_train)
+    return {"is_time": True, "old": math.exp(float(old.mean())), "new": math.exp(float(new.mean())), **tests}
+
+
+def _test(losses: np.ndarray, signs: np.ndarray, margin: float, test_to_train: float) -> dict[str, Any]:
+    worse = corrected_t(losses, test_to_train, margin)
+    better = corrected_t(-losses, test_to_train, margin)
+    changed = losses.any()
+    return {
+        "n": len(losses),
+        "loss": worse.mean,
+        "margin": margin,
+        "effect": wilcoxon(-signs).rank_biserial,
+        "p_worse": worse.p if changed else math.nan,
+        "p_better": better.p if changed else math.nan,
+        "unchanged": not changed,
+    }
+
+
+def _judge(cells: pd.DataFrame, key: list[str], of_means: bool) -> pd.DataFrame:
+    """The verdicts, after Holm's correction over the cells that changed, of metrics and of times by themselves."""
+    for name in ("p_worse", "p_better"):
+        cells[name] = cells.groupby("is_time")[name].transform(holm)
+    paths = key[2:-1]
+    settings = [", ".join(filter(None, point)) for point in cells[paths].itertuples(index=False, name=None)]
+    cells.insert(2, "setting", pd.Series(settings, cells.index, dtype=object))
+    untested = cells["p_worse"].isna()
+    beyond = cells["loss"].abs() > cells["margin"]
+    if of_means:
+        worse, better = cells["loss"] > cells["margin"], -cells["loss"] > cells["margin"]
+        untested &= False
+    else:
+        worse, better = cells["p_worse"] <= ALPHA, cells["p_better"] <= ALPHA
+    in_turn: list[tuple[pd.Series, Change]] = [
+        (cells["unchanged"], "unchanged"),
+        (untested & beyond, "untested"),
+        (worse, "worse"),
+        (better, "better"),
+    ]
+    cells["change"] = np.select([where for where, _ in in_turn], [change for _, change in in_turn], "same")
+    return cells.drop(columns=[*paths, "unchanged"])
+
+
+# -------------------------------------------------------------------- what cannot be paired
 
 
 def _refuse_unlike(old: Results, new: Results) -> None:
@@ -371,18 +392,19 @@ def _unlike(old: Results, new: Results) -> str:
     return "no data set, method, setting, metric and split is in both"
 
 
-def _test_to_train(results: Results, dataset: str, cells: Mapping[Key, Mapping[int, float]]) -> float:
-    """n_test / n_train of a split."""
-    spec = results.experiment.splits
-    if isinstance(spec, KFold):
-        return 1 / (spec.folds - 1)
-    if isinstance(spec, Shuffle) and not isinstance(size := spec.train_size, str):
-        if isinstance(size, float):
-            return (1 - size) / size
+def _test_to_train(results: Results, dataset: str, values: pd.DataFrame) -> float:
+    """n_test / n_train of a split of a data set."""
+    splits = results.experiment.splits
+    if isinstance(splits, KFold):
+        return 1 / (splits.folds - 1)
+    if isinstance(splits, Shuffle) and isinstance(splits.train_size, float):
+        return (1 - splits.train_size) / splits.train_size
+    if isinstance(splits, Shuffle) and isinstance(splits.train_size, int):
         n = int(results.facts(dataset)["n_instances"])
-        return (n - size) / size
-    if not isinstance(spec, FromFile):
+        return (n - splits.train_size) / splits.train_size
+    if not isinstance(splits, FromFile):
         return 1.0  # how many rows the train file has is not known here
-    n_splits, repeats = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset), spec.repeats
-    folds = n_splits // repeats if n_splits % repeats == 0 and n_splits > repeats else n_splits  # else interrupted
+    n_splits = 1 + int(values.loc[values["dataset"] == dataset, "split"].max())
+    whole = n_splits % splits.repeats == 0 and n_splits > splits.repeats  # else it was interrupted
+    folds = n_splits // splits.repeats if whole else n_splits
     return 1 / (folds - 1) if folds > 1 else 1.0
