@@ -153,6 +153,8 @@ def _compare_methods(
 def _compare_with_study(folders: list[Path], name: str, metric: str | None, agreement: bool, out: Path | None) -> None:
     """Print the places of the folders' methods among those of a published study."""
     from mlcdr.comparison import study
+    from mlcdr.comparison.agreement import agree, summarise_agreement, tabulate_ranks
+    from mlcdr.comparison.standing import place_methods, summarise_standings
     from mlcdr.comparison.yardstick import Yardstick
     from mlcdr.data.studies import locate_study
     from mlcdr.results import joining
@@ -162,13 +164,13 @@ def _compare_with_study(folders: list[Path], name: str, metric: str | None, agre
     yardstick = Yardstick(joining.join([open_results(folder) for folder in folders]), study.read(path))
     measures = yardstick.measures(metric)
     if agreement:
-        found = [yardstick.agree(measure) for measure in measures]
-        print_table(yardstick.summarise_agreement(found))
+        found = [agree(yardstick, measure) for measure in measures]
+        print_table(summarise_agreement(yardstick, found))
         print()
-        print_table(yardstick.tabulate_ranks(found))
+        print_table(tabulate_ranks(found))
         return
-    standings = [yardstick.place(measure) for measure in measures]
-    print_table(standings[0].sheet() if metric else yardstick.summarise(standings))
+    standings = [place_methods(yardstick, measure) for measure in measures]
+    print_table(standings[0].sheet() if metric else summarise_standings(yardstick, standings))
     if out is not None:
         written: list[Path] = []
         for standing in standings:

@@ -17,9 +17,11 @@ import yaml
 from scipy.stats import kendalltau, spearmanr
 
 from mlcdr.comparison import comparison, study
+from mlcdr.comparison.agreement import agree, tabulate_ranks
+from mlcdr.comparison.standing import place_methods, summarise_standings
 from mlcdr.comparison.statistics import critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS
-from mlcdr.comparison.yardstick import Yardstick, average_ranks
+from mlcdr.comparison.yardstick import Yardstick, average_present_ranks
 from mlcdr.config.loading import load_experiment
 from mlcdr.data import catalog, sources, studies
 from mlcdr.errors import DataError, ResultsError
@@ -106,16 +108,16 @@ def _brute_force(metric: str, own: dict[str, float]) -> tuple[float, int, dict[s
 def test_ranks_places_and_records_are_those_counted_one_by_one(tmp_path: Path, made: Path, metric: str) -> None:
     values = _own(metric)
     yardstick = Yardstick(open_results(_folder(tmp_path, [metric], values)), study.read(made))
-    found = yardstick.place(*yardstick.measures(metric))
+    found = place_methods(yardstick, *yardstick.measures(metric))
     assert found.datasets == ("languagelog", "Yeast", "scene")
     for own, placed in found.placed.items():
         of_own = {"langlog": "languagelog", "yeast": "Yeast", "scene": "scene"}
         rank, place, records = _brute_force(metric, {t: values[d, own, metric] for t, d in of_own.items()})
         assert placed.rank == pytest.approx(rank)
         assert placed.place == place
-        assert {method: list(counts) for method, counts in placed.records.items()} == records
+        assert {method: list(counts) for method, counts in placed.counts.items()} == records
         assert placed.beaten == tuple(m for m in METHODS if m in records and records[m][0] > records[m][2])
-    assert sum(placed.records["CLR"]) == 2
+    assert sum(placed.counts["CLR"]) == 2
     assert found.sheet().header[3].plain == "PLST W/T/L"
     shown = found.sheet().markdown()
     assert "languagelog (LP) and Yeast (CLR, MBR)" in shown
@@ -132,8 +134,8 @@ def test_a_place_does_not_depend_on_the_others_that_are_placed(tmp_path: Path, m
     both = Yardstick(open_results(_folder(tmp_path / "both", metrics, values)), study.read(made))
     single = Yardstick(open_results(_folder(tmp_path / "one", metrics, alone)), study.read(made))
     assert (
-        both.place(MEASURES["F1_example_based"]).placed["PLST"]
-        == (single.place(MEASURES["F1_example_based"]).placed["PLST"])
+        place_methods(both, MEASURES["F1_example_based"]).placed["PLST"]
+        == (place_methods(single, MEASURES["F1_example_based"]).placed["PLST"])
     )
 
 
@@ -144,7 +146,7 @@ def test_methods_far_ahead_and_far_behind_are_told_by_the_critical_difference(tm
     made.write_text(_text(rows), encoding="utf-8")
     values = {(d, m, "accuracy"): float(m == "PLST") for d in ("languagelog", "yeast", "scene") for m in OWN}
     yardstick = Yardstick(open_results(_folder(tmp_path, ["accuracy"], values)), study.read(made))
-    found = yardstick.place(MEASURES["ACCURACY_example_based"])
+    found = place_methods(yardstick, MEASURES["ACCURACY_example_based"])
     first, last = found.placed["PLST"], found.placed["CPLST"]
     assert (first.rank, first.place, first.better) == (1.0, 1, ())
     assert (last.rank, last.place, last.worse) == (29.0, 29, ())
@@ -158,20 +160,20 @@ def test_data_sets_without_results_of_all_own_methods_are_left_out_by_name(tmp_p
     values = _own("exact_match")
     del values["Yeast", "CPLST", "exact_match"]
     yardstick = Yardstick(open_results(_folder(tmp_path, ["exact_match"], values)), study.read(made))
-    found = yardstick.place(MEASURES["SUBSET_ACCURACY"])
+    found = place_methods(yardstick, MEASURES["SUBSET_ACCURACY"])
     assert found.datasets == ("languagelog", "scene")
     assert "Left out, because results are missing here: Yeast." in found.notes
     for dataset in ("languagelog", "scene"):
         del values[dataset, "PLST", "exact_match"]
     yardstick = Yardstick(open_results(_folder(tmp_path / "none", ["exact_match"], values)), study.read(made))
     with pytest.raises(ResultsError, match=r"no data set of .* has results of all methods \(CPLST and PLST\)"):
-        yardstick.place(MEASURES["SUBSET_ACCURACY"])
+        place_methods(yardstick, MEASURES["SUBSET_ACCURACY"])
 
 
 def test_each_point_of_a_sweep_is_placed(tmp_path: Path, made: Path) -> None:
     values = {("scene", "PLST", size, "accuracy"): 0.5 for size in ("20%", "80%")}
     folder = _folder(tmp_path, ["accuracy"], values, sweep={PATH: ["20%", "80%"]})
-    found = Yardstick(open_results(folder), study.read(made)).place(MEASURES["ACCURACY_example_based"])
+    found = place_methods(Yardstick(open_results(folder), study.read(made)), MEASURES["ACCURACY_example_based"])
     assert list(found.placed) == ["PLST 20%", "PLST 80%"]
 
 
@@ -183,7 +185,7 @@ def test_another_convention_is_noted_and_another_scale_refused(tmp_path: Path, m
     values = {("scene", m, label): 0.5 for m in OWN for label in metrics}
     yardstick = Yardstick(open_results(_folder(tmp_path, metrics, values)), study.read(made))
     assert [measure.metric for measure in yardstick.measures()] == ["f1"]
-    (note,) = [n for n in yardstick.place(MEASURES["F1_example_based"]).notes if "zero_division" in n]
+    (note,) = [n for n in place_methods(yardstick, MEASURES["F1_example_based"]).notes if "zero_division" in n]
     assert note.startswith("zero_division is agree here and 0 there")
     with pytest.raises(ResultsError, match=r"coverage has another count; write \{coverage: \{count: labels\}\}"):
         yardstick.measures("COVARAGE")
@@ -191,7 +193,11 @@ def test_another_convention_is_noted_and_another_scale_refused(tmp_path: Path, m
         yardstick.measures("hamming_loss")
     with pytest.raises(ResultsError, match="has no measure 'fit_seconds'"):
         yardstick.measures("fit_seconds")
-    shown = yardstick.summarise([yardstick.place(each) for each in yardstick.measures()]).markdown().replace("\\", "")
+    shown = (
+        summarise_standings(yardstick, [place_methods(yardstick, each) for each in yardstick.measures()])
+        .markdown()
+        .replace("\\", "")
+    )
     assert "coverage (coverage has another count: {coverage: {count: labels}})" in shown
     assert "no measures of the study: coverage, fit_seconds" in shown
 
@@ -202,7 +208,7 @@ def test_of_two_labels_of_a_metric_the_one_with_the_convention_of_the_study_is_t
     metrics = ["f1", {"f1": {"zero_division": 0, "as": "of_study"}}]
     values = {("scene", "PLST", "f1"): 0.0, ("scene", "PLST", "of_study"): 1.0}
     yardstick = Yardstick(open_results(_folder(tmp_path, metrics, values)), study.read(made))
-    found = yardstick.place(MEASURES["F1_example_based"])
+    found = place_methods(yardstick, MEASURES["F1_example_based"])
     assert found.placed["PLST"].place == 1
     assert not any("zero_division" in note for note in found.notes)
 
@@ -242,7 +248,7 @@ def test_the_agreement_of_ranks_is_that_of_scipy(tmp_path: Path, made: Path) -> 
     drawn = np.random.default_rng(1)
     values = {(d, m, "micro_auc"): float(drawn.integers(1, 16) / 16) for d in ("languagelog", "yeast") for m in named}
     yardstick = Yardstick(open_results(_folder(tmp_path, ["micro_auc"], values)), study.read(made))
-    found = yardstick.agree(MEASURES["AUCROC_MICRO"])
+    found = agree(yardstick, MEASURES["AUCROC_MICRO"])
     ours, theirs = {}, {}
     for dataset, there in (("languagelog", "langlog"), ("yeast", "yeast")):
         of = dict(zip(METHODS, rows[there, "AUCROC_MICRO"], strict=True))
@@ -250,7 +256,7 @@ def test_the_agreement_of_ranks_is_that_of_scipy(tmp_path: Path, made: Path) -> 
         ours[dataset] = {n: values[dataset, m, "micro_auc"] for m, n in kept}
         theirs[dataset] = {n: of[n] for _, n in kept}
     assert len(ours["languagelog"]) == 3
-    a, b = (average_ranks(pd.DataFrame(each).T, True).to_dict() for each in (ours, theirs))
+    a, b = (average_present_ranks(pd.DataFrame(each).T, True).to_dict() for each in (ours, theirs))
     assert (found.ours.to_dict(), found.theirs.to_dict()) == (a, b)
     pair = [[side[m] for m in a] for side in (a, b)]
     assert found.spearman == pytest.approx(spearmanr(*pair).statistic)
@@ -270,13 +276,13 @@ def test_the_study_agrees_with_itself(tmp_path: Path, made: Path) -> None:
         for name, metric in (("SUBSET_ACCURACY", "exact_match"), ("ONE_ERROR", "one_error"))
     }
     yardstick = Yardstick(open_results(_folder(tmp_path, ["exact_match", "one_error"], values)), study.read(made))
-    found = [yardstick.agree(measure) for measure in yardstick.measures()]
+    found = [agree(yardstick, measure) for measure in yardstick.measures()]
     assert [len(each.ours) for each in found] == [28, 25]
     assert [(each.spearman, each.kendall, each.within) for each in found] == [pytest.approx((1.0, 1.0, 1.0))] * 2
-    assert {row[3].plain + row[4].plain for row in yardstick.tabulate_ranks(found).rows} == {"0.000.000"}
+    assert {row[3].plain + row[4].plain for row in tabulate_ranks(found).rows} == {"0.000.000"}
     few = _folder(tmp_path / "few", ["accuracy"], {("scene", m, "accuracy"): 0.5 for m in ("BR", "CC", "Mine")})
     with pytest.raises(ResultsError, match=r"names of .*: BR, CC; an agreement needs three or more"):
-        Yardstick(open_results(few), study.read(made)).agree(MEASURES["ACCURACY_example_based"])
+        agree(Yardstick(open_results(few), study.read(made)), MEASURES["ACCURACY_example_based"])
 
 
 # -------------------------------------------------------------------- the file
@@ -407,7 +413,7 @@ def test_the_scores_of_the_page() -> None:
         (measure,) = yardstick.measures(metric)
         assert (float(there), float(here)) == (
             yardstick.study.values[dataset, measure.name][method],
-            round(cell_of(yardstick.results, dataset, method, metric)["mean"], 3),
+            yardstick.own_values(measure).loc[dataset, method],
         )
 
 
@@ -416,7 +422,7 @@ def test_the_places_of_the_page() -> None:
     yardstick = _stored_beside_the_study()
     results, published = yardstick.results, yardstick.study
     measures = list(MEASURES.values())
-    places = {m.metric: yardstick.place(m).placed for m in measures}
+    places = {m.metric: place_methods(yardstick, m).placed for m in measures}
     ranks = {m.metric: comparison.compare_methods(results, m.metric).average_ranks for m in measures}
     rows = _rows_of_page("| method | place of 29, label sets |")
     assert [row[0] for row in rows] == list(results.methods)
@@ -429,7 +435,7 @@ def test_the_places_of_the_page() -> None:
     errors = [[published.values[d, "ONE_ERROR"].get(m, 1.0) for d in published.datasets] for m in ("LP", "CC", "SSM")]
     low = [sum(value < 0.02 for value in each) for each in errors]
     assert f"below 0.02 in the study on {low[0]}, {low[1]} and {low[2]} of the 40 data sets" in page
-    assert f"critical difference is {yardstick.place(MEASURES['MICRO_F1']).cd:.0f} places of 29" in page
+    assert f"critical difference is {place_methods(yardstick, MEASURES['MICRO_F1']).cd:.0f} places of 29" in page
     parted = {method: len(placed.worse) for method, placed in places["micro_f1"].items()}
     assert {method for method, n in parted.items() if n == 5} == {"RFPCT", "RFDTBR", "BR", "CLEMS"}
     assert not any(parted[method] for method in ("PLST", "CPLST", "DDSR", "MVMD", "OCC", "MLSF", "CLMLC"))
