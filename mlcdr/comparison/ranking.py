@@ -8,8 +8,8 @@ anywhere have one there, over all splits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mlcdr.comparison.statistics import block_ranks
@@ -56,10 +56,11 @@ def list_blocks(results: Results, cells: pd.DataFrame) -> tuple[Block, ...]:
     return tuple((dataset, tuple(point)) for dataset, *point in blocks.itertuples(index=False, name=None))
 
 
-def to_values(cells: pd.DataFrame) -> tuple[list[str], Any]:
+def to_values(cells: pd.DataFrame) -> tuple[list[str], np.ndarray]:
     """The methods of cells of whole blocks, and their means as an array (methods × blocks)."""
     methods = cells["method"].unique().tolist()
-    return methods, cells["mean"].to_numpy().reshape(-1, len(methods)).T
+    means = cells["mean"].to_numpy().reshape(-1, len(methods))
+    return methods, np.ascontiguousarray(means.T)
 
 
 def _are_whole(results: Results, cells: pd.DataFrame, block: list[str]) -> pd.Series:
