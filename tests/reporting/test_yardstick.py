@@ -27,7 +27,7 @@ from mlcdr.data import catalog, sources, studies
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.metrics import METRICS
 from mlcdr.results.results import open_results
-from tests.reporting.results_folders import PATH, cell_of, experiment, write_folder
+from tests.reporting.results_folders import PATH, experiment, write_folder
 from tests.small import Outcome
 
 LOWER = {"hamming_loss", "one_error", "coverage", "ranking_loss"}
