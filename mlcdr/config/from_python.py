@@ -61,8 +61,10 @@ def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str,
     if (cls.__module__, cls.__name__) == ("mlcdr.methods.composition", "ComposedClassifier"):
         return plain
     target = f"{cls.__module__}:{cls.__qualname__}"
-    names = [name for known in BUILT_IN.values() for name in known if known[name] == target]
-    if len(names) == 1 and sum(names[0] in known for known in BUILT_IN.values()) == 1:
-        return {names[0]: plain}
+    for known in BUILT_IN.values():
+        for name, of_name in known.items():
+            # a name in two families says less than the path
+            if of_name == target and sum(name in names for names in BUILT_IN.values()) == 1:
+                return {name: plain}
     public = [part for part in cls.__module__.split(".") if not part.startswith("_")]  # sklearn.linear_model._ridge
     return {".".join([*public, cls.__qualname__]): plain}

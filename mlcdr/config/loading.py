@@ -6,7 +6,6 @@ parts agree (`consistency`), and whether the files of data sets and of folds are
 data (are there rows enough) is checked later, in `data_checks` and by the run.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from mlcdr.config import consistency
 from mlcdr.config.from_python import copy_plain
-from mlcdr.config.overrides import Overrides, apply_overrides
+from mlcdr.config.overrides import Overrides, apply_overrides, put_held, write_out_defaults
 from mlcdr.config.presence import part_of, settle_datasets, settle_folds
 from mlcdr.config.problems import Problems
 from mlcdr.config.shipped import find_config
-from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
-from mlcdr.data.forms import MEMORY, SOURCES
+from mlcdr.config.yaml_reader import MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
 from mlcdr.errors import ConfigError, describe, report_memory
 from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.entries import LayoutSpec, MeasuredMetric, MetricSpec
 from mlcdr.experiment.model import Experiment, RecordedExperiment
-from mlcdr.experiment.problems import KeyPath, dotted, problems_of
+from mlcdr.experiment.problems import problems_of
 from mlcdr.experiment.splits import FromFile
 from mlcdr.metrics import METRICS, resolve
 
@@ -136,8 +134,8 @@ def _read(
         problems.raise_any()
     misdirected = apply_overrides(document, overrides)
     if held:
-        _put_held(document, held, problems)
-    _write_out_defaults(problems)
+        put_held(document.data, held, problems)
+    write_out_defaults(problems)
     draft = Draft(document.data, folder, tell=problems.report)
     experiment = _validate(Experiment, draft)
     settled = _settle(draft, look_up)
@@ -154,7 +152,7 @@ def _read(
         consistency.check_instances(draft)
     consistency.check_size(experiment, draft)
     problems.raise_any()
-    return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
+    return experiment.written_at(problems.places())
 
 
 def _validate(model: type[Experiment], draft: Draft) -> Experiment | None:
@@ -173,17 +171,16 @@ def _validate(model: type[Experiment], draft: Draft) -> Experiment | None:
 def _settle(draft: Draft, look_up: bool) -> dict[str, Any]:
     """The keys whose values are to be spelt as in the results, so spelt; they replace what the draft has, too."""
     datasets = settle_datasets(draft, look_up)
-    draft.values["datasets"] = tuple(datasets.values())
-    settled: dict[str, Any] = {"datasets": draft.values["datasets"]}
+    settled: dict[str, Any] = {"datasets": tuple(datasets.values())}
     splits = draft.values.get("splits")
     if isinstance(splits, FromFile):
         names = [spec.short_name() for spec in datasets.values()]
         settled["splits"] = settle_folds(splits, names, draft, look_up)
-    metrics = draft.entries("metrics").values()
+    labels = [metric.label for metric in draft.entries("metrics").values()]
     for key in ("tables", "figures"):
         layouts = draft.values.get(key) or ()
-        settled[key] = tuple(each and _with_label(each, [metric.label for metric in metrics]) for each in layouts)
-        draft.values[key] = settled[key]
+        settled[key] = tuple(each and _with_label(each, labels) for each in layouts)
+    draft.values |= settled
     return settled
 
 
@@ -226,56 +223,3 @@ def read_metrics(written: list[Any]) -> list[MetricSpec]:
             problems.report(problem)
     problems.raise_any()
     return specs
-
-
-def _put_held(document: Document, held: Mapping[str, str], problems: Problems) -> None:
-    """Replace the data sets of a config that have these names by those that are held in memory."""
-    written = document.data.get("datasets")
-    items = written if isinstance(written, list) else []
-    listed = [str(next(iter(item), "") if isinstance(item, dict) else item) for item in items]
-    if not set(held) & set(listed):
-        document.data["datasets"] = [{name: {MEMORY: digest}} for name, digest in held.items()]
-        return
-    for name in held:
-        if name not in listed:
-            problems.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
-    for i, name in enumerate(listed):
-        if name in held:
-            options = items[i][name] if isinstance(items[i], dict) and isinstance(items[i][name], dict) else {}
-            own = ", ".join(f"{key}={value!r}" for key, value in options.items() if key not in SOURCES)
-            if own:
-                right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {own})}}"
-                problems.add(("datasets", i, name), f"options cannot be set for data given in memory: {right}")
-            items[i] = {name: {MEMORY: held[name]}}
-
-
-def _write_out_defaults(problems: Problems) -> None:
-    """Give each method the parts in `defaults`, and the keys of `tune`, that it does not have itself.
-
-    `threshold: null` in a method means none.
-    """
-    data, places = problems.document.data, problems.document.places
-    defaults, methods = data.pop("defaults", None), data.get("methods")
-    if defaults is None or not isinstance(methods, dict):
-        return
-    if not isinstance(defaults, dict):
-        problems.add(("defaults",), f"must be a mapping of a method's parts, found {describe(defaults)}")
-    elif len(json.dumps(defaults)) * len(methods) > MAX_BYTES:
-        most = f"{MAX_BYTES // 1024} KiB at most"
-        problems.add(("defaults",), f"copied into {len(methods)} methods they are too large: {most}")
-    problems.raise_any()
-    below = {key: [path for path in places if path[:2] == ("defaults", key)] for key in defaults}
-    for name, written in methods.items():
-        own = {} if written is None else written
-        if not isinstance(own, dict):
-            continue
-        tune, usual = own.get("tune"), defaults.get("tune")
-        inherited: list[KeyPath] = [(key,) for key in defaults if key not in own]
-        methods[name] = {**defaults, **own}
-        if isinstance(tune, dict) and isinstance(usual, dict):
-            inherited += [("tune", key) for key in usual if key not in tune]
-            methods[name]["tune"] = {**usual, **tune}
-        for part in inherited:
-            problems.written[("methods", name, *part)] = ("defaults", *part)
-            copied = [path for path in below[part[0]] if path[1 : 1 + len(part)] == part]
-            places.update({("methods", name, *path[1:]): places[path] for path in copied})

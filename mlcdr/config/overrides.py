@@ -1,10 +1,17 @@
-"""`--set key.path=value`, and `set` in Python: changes to a config before it is checked."""
+"""What is put into a config before it is read: `--set` options, data sets in memory, and what methods share.
 
+`--set key.path=value` is `set` in Python.
+"""
+
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from mlcdr.config.yaml_reader import Document, KeyPath, Place, read_yaml_text
-from mlcdr.errors import ConfigError
+from mlcdr.config.problems import Problems
+from mlcdr.config.yaml_reader import MAX_BYTES, Document, Place, read_yaml_text
+from mlcdr.data.forms import MEMORY, SOURCES
+from mlcdr.errors import ConfigError, describe
+from mlcdr.experiment.problems import KeyPath
 
 # The keys of this mapping are key paths themselves, so the rest of a path is one key of it.
 _WHOLE_KEYS = {("sweep",)}
@@ -114,3 +121,56 @@ def _move(document: Document, path: KeyPath, place: Place) -> None:
     document.places[path] = place
     for length in range(1, len(path)):
         document.places.setdefault(path[:length], place)
+
+
+def put_held(data: dict[str, Any], held: Mapping[str, str], problems: Problems) -> None:
+    """Replace the data sets of a config that have these names by those that are held in memory."""
+    written = data.get("datasets")
+    items = written if isinstance(written, list) else []
+    listed = [str(next(iter(item), "") if isinstance(item, dict) else item) for item in items]
+    if not set(held) & set(listed):
+        data["datasets"] = [{name: {MEMORY: digest}} for name, digest in held.items()]
+        return
+    for name in held:
+        if name not in listed:
+            problems.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
+    for i, name in enumerate(listed):
+        if name not in held:
+            continue
+        options = items[i][name] if isinstance(items[i], dict) else None
+        options = options if isinstance(options, dict) else {}
+        own = [f"{key}={value!r}" for key, value in options.items() if key not in SOURCES]
+        if own:
+            right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {', '.join(own)})}}"
+            problems.add(("datasets", i, name), f"options cannot be set for data given in memory: {right}")
+        items[i] = {name: {MEMORY: held[name]}}
+
+
+def write_out_defaults(problems: Problems) -> None:
+    """Give each method of a document the parts in `defaults`, and the keys of `tune`, that it does not have itself.
+
+    `threshold: null` in a method means none.
+    """
+    data = problems.document.data
+    defaults, methods = data.pop("defaults", None), data.get("methods")
+    if defaults is None or not isinstance(methods, dict):
+        return
+    if not isinstance(defaults, dict):
+        problems.add(("defaults",), f"must be a mapping of a method's parts, found {describe(defaults)}")
+    elif len(json.dumps(defaults)) * len(methods) > MAX_BYTES:
+        most = f"{MAX_BYTES // 1024} KiB at most"
+        problems.add(("defaults",), f"copied into {len(methods)} methods they are too large: {most}")
+    problems.raise_any()
+    for name, written in methods.items():
+        own = {} if written is None else written
+        if not isinstance(own, dict):
+            continue
+        tune, usual = own.get("tune"), defaults.get("tune")
+        inherited: list[KeyPath] = [(key,) for key in defaults if key not in own]
+        methods[name] = {**defaults, **own}
+        if isinstance(tune, dict) and isinstance(usual, dict):
+            inherited += [("tune", key) for key in usual if key not in tune]
+            methods[name]["tune"] = {**usual, **tune}
+        for part in inherited:
+            method_part = ("methods", name, *part)
+            problems.written[method_part] = ("defaults", *part)

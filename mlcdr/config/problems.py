@@ -65,6 +65,16 @@ class Problems:
             lines.append(": ".join([*parts, problem.text + within]))
         return lines
 
+    def places(self) -> dict[str, str]:
+        """`file:line` of each key path, also of what was written elsewhere."""
+        places = dict(self.document.places)
+        shared = {path: place for path, place in places.items() if path[:1] == ("defaults",)}
+        for part, origin in self.written.items():
+            for path, place in shared.items():
+                if path[: len(origin)] == origin:
+                    places[(*part, *path[len(origin) :])] = place
+        return {dotted(path): str(place) for path, place in places.items()}
+
     def raise_any(self, more: Sequence[str] = ()) -> None:
         """Raise ConfigError if there are problems here, or lines of `more`."""
         lines = [*self.lines(), *more]

@@ -40,7 +40,7 @@ class Draft:
     written: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
     recorded: bool = False
-    tell: Callable[[Problem], None] = lambda problem: None
+    tell: Callable[[Problem], object] = repr  # where nobody asks
     values: dict[str, Any] = field(default_factory=dict)
     wrong: set[KeyPath] = field(default_factory=set)
 

@@ -60,7 +60,9 @@ class MethodSpec(Strict):
     def plain(self) -> dict[str, Any]:
         """As a config writes it, components in their shortest form."""
         steps = [step.plain() for step in self.feature_space]
-        result: dict[str, Any] = {"feature_space": steps[0] if len(steps) == 1 else steps} if steps else {}
+        result: dict[str, Any] = {}
+        if steps:
+            result["feature_space"] = steps[0] if len(steps) == 1 else steps
         for family in FAMILIES[1:]:
             component = getattr(self, family)
             if component is not None:
@@ -97,9 +99,14 @@ class MethodSpec(Strict):
         if family not in FAMILIES:
             return None
         part, position = getattr(self, family), None
-        if isinstance(part, tuple):
-            position = int(keys.pop(0)) if keys and keys[0].isdecimal() else 0 if len(part) == 1 else len(part)
-            part = part[position] if position < len(part) else None
+        if family == "feature_space":
+            if keys and keys[0].isdecimal():
+                position = int(keys.pop(0))
+            elif len(part) == 1:
+                position = 0
+            if position is None or position >= len(part):
+                return None
+            part = part[position]
         return (part, tuple(keys), position) if part is not None and keys else None
 
     def components(self) -> tuple[Component, ...]:

@@ -21,7 +21,7 @@ from mlcdr.experiment.entries import LayoutSpec as LayoutSpec
 from mlcdr.experiment.entries import MetricSpec as MetricSpec
 from mlcdr.experiment.method import FAMILIES as FAMILIES
 from mlcdr.experiment.method import MethodSpec as MethodSpec
-from mlcdr.experiment.problems import Strict
+from mlcdr.experiment.problems import Strict, as_tuple
 from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.metrics import BY_LABEL
 
@@ -44,18 +44,14 @@ def folder_name(name: str) -> str:
     return name
 
 
-def _tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _filled(value: object) -> object:
     if value in ([], ()):
         raise ValueError("must not be empty")
-    return _tuple(value)
+    return as_tuple(value)
 
 
 _Item = TypeVar("_Item")
-_AnyNumber = Annotated[tuple[_Item, ...], BeforeValidator(_tuple)]
+_AnyNumber = Annotated[tuple[_Item, ...], BeforeValidator(as_tuple)]
 _Several = Annotated[tuple[_Item, ...], BeforeValidator(_filled), Field(json_schema_extra={"minItems": 1})]
 
 # What names columns, folders and files of the results.
@@ -146,7 +142,7 @@ class Experiment(Strict):
 
     by_label: Annotated[
         tuple[Annotated[str, AfterValidator(_label_metric)], ...],
-        BeforeValidator(_tuple),
+        BeforeValidator(as_tuple),
         Field(description=f"Metrics of each label by itself, for labels.csv: {', '.join(BY_LABEL)}."),
     ] = ()
 
@@ -216,8 +212,11 @@ class Experiment(Strict):
     @property
     def varied(self) -> tuple[str, ...]:
         """The key paths in which a method's results may differ: the sweep's, then those of grids shown as a whole."""
-        grids = (path for spec in self.methods.values() if spec.shown for path in spec.shown.grid)
-        return tuple(dict.fromkeys((*self.sweep, *grids)))
+        paths = dict.fromkeys(self.sweep)
+        for spec in self.methods.values():
+            if spec.shown is not None:
+                paths |= dict.fromkeys(spec.shown.grid)
+        return tuple(paths)
 
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
         """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
@@ -225,24 +224,25 @@ class Experiment(Strict):
         Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. The
         points of a search with `tune: {scope: test}`, all of which are run, are part of the sweep.
         """
-        spec, swept = self.methods[method], self._swept(method)
+        shown, swept = self.methods[method].shown, self._swept(method)
         points = [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]
-        shown = spec.shown.candidates(self.seed) if spec.shown else [{}]
-        return tuple(point | beside for point in points for beside in shown)
+        tuned = shown.candidates(self.seed) if shown else [{}]
+        return tuple(point | chosen for point, chosen in itertools.product(points, tuned))
 
     def n_points(self, method: str) -> int:
         """How many points a method has, at most."""
-        shown = self.methods[method].shown
-        return math.prod(map(len, self._swept(method).values())) * int(shown.n_points() if shown else 1)
+        shown, swept = self.methods[method].shown, self._swept(method)
+        tuned = int(shown.n_points()) if shown else 1
+        return math.prod(map(len, swept.values())) * tuned
 
     def _swept(self, method: str) -> dict[str, tuple[Any, ...]]:
         """The values of each swept path that is a parameter of the method."""
         spec = self.methods[method]
-        return {
-            path: values
-            for path, values in self.sweep.items()
-            if path == LABELLED or spec.with_value(path, values[0]) is not None
-        }
+        swept = {}
+        for path, values in self.sweep.items():
+            if path == LABELLED or spec.with_value(path, values[0]) is not None:
+                swept[path] = values
+        return swept
 
     def method_at(self, method: str, point: Mapping[str, Any]) -> MethodSpec:
         """The method with the values of one of its `points` put in.

@@ -109,6 +109,11 @@ class Strict(BaseModel):
         return [*cls.model_fields]
 
 
+def as_tuple(value: object) -> object:
+    """A list as the tuple that a frozen model has for it; any other value as it is."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 _LIMITS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),

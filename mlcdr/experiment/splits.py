@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, field_validator
 
 from mlcdr.errors import suggest_name
 from mlcdr.experiment import fold_files
-from mlcdr.experiment.problems import Problem, Strict, refusal
+from mlcdr.experiment.problems import Problem, Strict, as_tuple, refusal
 
 Seed = Annotated[int, Field(ge=0, description="Non-negative whole number that all randomness is derived from.")]
 
@@ -174,7 +174,7 @@ class FromFile(_Splits):
             description="Where a relative path is looked up first, in place of the config's folder; experiment.yaml "
             "of a results folder has it, so as to run from anywhere."
         ),
-        BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+        BeforeValidator(as_tuple),
     ] = ()
     labelled: Labelled = None
 
@@ -190,10 +190,12 @@ class FromFile(_Splits):
         """The same with the `folders` (of `beside`, and the working directory) that hold a file of some data set."""
         places = dict.fromkeys([*self.beside(folder).folders, str(Path.cwd())])
         files = [self.file_for(name) for name in dataset_names]
-        held = tuple(
-            place for place in places if any(not f.is_absolute() and fold_files.is_file(Path(place) / f) for f in files)
-        )
-        return self.model_copy(update={"folders": held})
+        relative = [file for file in files if not file.is_absolute()]
+        held = []
+        for place in places:
+            if any(fold_files.is_file(Path(place) / file) for file in relative):
+                held.append(place)
+        return self.model_copy(update={"folders": tuple(held)})
 
     def find(self, dataset_name: str) -> Path:
         """The file of folds for a data set: in `folders`, the working directory, $MLCDR_FOLDS, the user's cache.

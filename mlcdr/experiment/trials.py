@@ -80,10 +80,9 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
                 splits[str(labelled)] = list(map(write_split, data.identities(labelled)))
             shown = tuple((path, method_text(value)) for path, value in point.items())
             program = program_version(spec)
-            trials += [
-                Trial(key, dataset.name, method, shown, i, spec, family, program, labelled)
-                for i, key in enumerate(trial_keys(experiment, method, spec, dataset, splits[str(labelled)]))
-            ]
+            keys = trial_keys(experiment, method, spec, dataset, splits[str(labelled)])
+            for i, key in enumerate(keys):
+                trials.append(Trial(key, dataset.name, method, shown, i, spec, family, program, labelled))
     return trials
 
 
