@@ -31,7 +31,7 @@ from mlcdr.tables import layouts
 
 FOLDER = Path(__file__).parent
 sys.path.append(str(FOLDER.parent))
-from tools import record_pages  # noqa: E402
+from tools import leaderboard, record_pages  # noqa: E402
 
 REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
 STUB = FOLDER.parent / "mlcdr" / "__init__.pyi"
@@ -588,7 +588,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "classes.md": classes,
     "papers.md": lambda: page("What the papers say and what comes out", record_pages.papers()),
     "gallery.md": lambda: page("Gallery", record_pages.gallery()),
-    "leaderboard.md": lambda: page("Leaderboard", record_pages.leaderboard()),
+    "leaderboard.md": lambda: page("Leaderboard", leaderboard.leaderboard(record_pages.read_runs())),
     **{f"gallery/{paper}.md": partial(_paper, paper, title) for paper, title in record_pages.PAPERS.items()},
 }
 

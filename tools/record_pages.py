@@ -1,19 +1,15 @@
-"""The pages that are made of the record: the gallery, what the papers say, and the leaderboard."""
+"""Pages that are made of the record: the gallery, and what the papers say."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mlcdr.comparison import significance, statistics
 from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.reproduce import recipes
@@ -21,16 +17,13 @@ from mlcdr.reproduce.judging import Verdict, rules_for
 from mlcdr.reproduce.printed import list_files, list_tables, n_places, read_cells
 from mlcdr.reproduce.published import mark_cells, show_printed
 from mlcdr.reproduce.recipes import Recipe
-from mlcdr.reproduce.stored import OTHERS, StoredRun, read_record
+from mlcdr.reproduce.stored import StoredRun, read_record
 from mlcdr.results import joining
 from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Point, is_among_best
 from mlcdr.tables import tables
 from mlcdr.tables.escaping import escape_markdown
-from mlcdr.tables.notes import note_tuning
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
-from mlcdr.tables.text_format import format_mean
 from tools.entries import is_small
 from tools.plan import facts_tables
 from tools.status import Reproduction, Status, date_of, make_status
@@ -44,7 +37,7 @@ PAPERS = {
 }
 _CLASSES = {"agrees": "agrees", "differs": "differs", "undecided": "undecided", "not reproducible": "unjudged"}
 _READINGS = {"": "As configured", "small": "Small variant"}
-_NAMES = {
+NAMES = {
     "programs": "The author's programs",
     "table4_2_to_4_5_average_ranks": "average ranks of Tables 4.2 to 4.5",
     "table8_1_claims": "statements on Table 8.1",
@@ -63,27 +56,28 @@ _LEGEND = (
 
 
 @cache
-def _entries() -> tuple[StoredRun, ...]:
+def read_runs() -> tuple[StoredRun, ...]:
+    """The record, read once."""
     return tuple(read_record())
 
 
 @cache
 def _status() -> Status:
-    return make_status(_entries())
+    return make_status(read_runs())
 
 
-def _split(config: str) -> tuple[str, str]:
+def split_name(config: str) -> tuple[str, str]:
     """The published table that a config belongs to (empty if none), and the reading of it."""
     table = max((each for each in list_files() if f"{config}_".startswith(f"{each}_")), key=len, default="")
     return table, config[len(table) + 1 :]
 
 
-def _named(table: str, variant: str = "") -> str:
+def name_table(table: str, variant: str = "") -> str:
     """`Table 3.2 (as_stated)` of `sun_2017_thesis/table3_2`."""
     stem = table.partition("/")[2]
     number = re.fullmatch(r"(table|figure)(\d+)(?:_(\d+))?", stem)
     name = f"{number[1].title()} {number[2]}{f'.{number[3]}' if number[3] else ''}" if number else stem.capitalize()
-    name = _NAMES.get(stem, name)
+    name = NAMES.get(stem, name)
     return f"{name} ({variant.replace('_', ' ')})" if variant else name
 
 
@@ -99,7 +93,7 @@ def gallery() -> str:
         "`make record`, `make record-small` and `make record-all`; [what the papers say](papers.md) has the findings, "
         "and the [leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
         "`mlcdr datasets fetch --all --folds`.\n",
-        *_commits(_entries()),
+        *_commits(read_runs()),
         "Numbers of cells: a compared cell agrees, differs or is undecided (no standard error). Some cells have a "
         "result that is not judged; the page of the paper gives the reasons. Times are never judged, since they depend "
         "on the machine. The other printed cells have no result. The time is that of all runs with cells of the table: "
@@ -115,7 +109,7 @@ def gallery() -> str:
             f"| --- |{' ---: |' * 7}",
         ]
         for table in shown:
-            link = f"[{_named(table)}](gallery/{paper}.md#{_anchor(table)})"
+            link = f"[{name_table(table)}](gallery/{paper}.md#{_anchor(table)})"
             found = [each for each in status.found if each.table == table]
             rows = [_counts(each) for each in found] or [("", f"{len(read_cells(table))} | not yet | | | | | ")]
             for variant, counts in rows:
@@ -161,7 +155,7 @@ def _counts(each: Reproduction) -> tuple[str, str]:
 
 
 def _anchor(table: str) -> str:
-    return re.sub(r"[^\w]+", "-", _named(table).lower().replace("'", "").replace(".", "")).strip("-")
+    return re.sub(r"[^\w]+", "-", name_table(table).lower().replace("'", "").replace(".", "")).strip("-")
 
 
 def paper_page(paper: str) -> str:
@@ -176,11 +170,11 @@ def paper_page(paper: str) -> str:
         parts.append("## Without printed numbers\n")
         parts.append("No table of the paper is available to compare with.\n")
         for name in without:
-            stored = [each for each in _entries() if each.name == name]
+            stored = [each for each in read_runs() if each.name == name]
             parts.append(f"`mlcdr reproduce {name}`: {_described(known[name])}\n")
             parts += [_rendered(each.results, spec) for each in stored for spec in each.experiment.tables[:1]]
     parts += _pictures(each for name, each in known.items() if name.startswith(f"{paper}/"))
-    others = [_named(name) for name in names if not _is_shown(name) and name in _tested(paper)]
+    others = [name_table(name) for name in names if not _is_shown(name) and name in _tested(paper)]
     if others:
         parts.append(f"Further tables, which no config computes: {', '.join(others)}.\n")
     return "\n".join(parts)
@@ -203,7 +197,7 @@ def _tested(paper: str) -> list[str]:
 def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
     """The section of one published table: every reading of it that is stored, and the commands of the others."""
     cells, rules = read_cells(table), rules_for(table)
-    yield f"## {_named(table)}\n"
+    yield f"## {name_table(table)}\n"
     if table in _FACTS:
         yield f"`mlcdr reproduce {table}` counts them on the data. A number agrees if ours, rounded, equals it.\n"
     else:
@@ -276,7 +270,7 @@ def _listed(each: Reproduction) -> Sheet:
         (*shown[:-1], replace(shown[-1], mark=_CLASSES[verdict]))
         for verdict, shown in zip(cells["verdict"], sheet.rows, strict=True)
     ]
-    return replace(sheet, caption=text(_named(each.table)), rows=tuple(marked), notes=sheet.notes[1:])
+    return replace(sheet, caption=text(name_table(each.table)), rows=tuple(marked), notes=sheet.notes[1:])
 
 
 def _described_entry(entry: StoredRun) -> str:
@@ -331,7 +325,7 @@ def papers() -> str:
         "the stored results. The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
         "judged. Where a paper does not state a setting, it was taken from the authors' programs, or it is that of the "
         "one protocol that gives a whole table; no setting was chosen for a single cell.\n",
-        *_commits(_entries()),
+        *_commits(read_runs()),
     ]
     for k, each in enumerate(read_yaml(FOLDER / "findings.yaml").data, 1):
         source = PAPERS[each["paper"]].partition(",")[0]
@@ -360,7 +354,7 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper:
 
     The paper's name comes first if the finding has tables of several papers.
     """
-    table, variant = _split(name)
+    table, variant = split_name(name)
     if not table:
         raise ValueError(f"findings.yaml: {name} is no published table")
     found = status.get((table, variant))
@@ -368,202 +362,8 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper:
     if found is None:
         found = status.get((table, f"{variant}_small" if variant else "small"))
     paper = "" if of_one_paper else f"{PAPERS[table.partition('/')[0]].partition(',')[0]}, "
-    label = f"{paper}{_named(table, variant)}"
+    label = f"{paper}{name_table(table, variant)}"
     if found is None:
         return f"{label}: not in the record yet"
     agree, judged = found.comparison.count("agrees"), found.comparison.compared
     return f"{label}{', small variant' if reduced else ''}: {agree} of {judged} cells agree"
-
-
-# -------------------------------------------------------------------- the leaderboard
-
-
-def leaderboard() -> str:
-    """All methods of the record that have the same splits, by metric."""
-    parts = [
-        "All methods of the [record](gallery.md) on the same splits, by metric: the average rank, the critical "
-        "difference of Nemenyi's test, and the mean on each data set, bold within one standard error of the best. "
-        "Ranks need the same data sets for all methods: of all sets of data sets the one is taken for which (data sets "
-        "× methods of the papers with results on all of them) is largest. The other methods are at the end, without a "
-        "rank. Where methods with different settings have the same name, the name of their table is added.\n",
-        "## Add a row\n",
-        "All commands are run in the root of a checkout.\n",
-        "1. Copy a config that is named under a board below to `my_method.yaml` in the root. Set `name: my_method`, "
-        "put your method in place of its `methods`, and keep its `splits` and `metrics`. The class is in "
-        "`my_method.py` next to the config ([write a method](how-to/method.md)). A method is ranked if it has "
-        "results on all data sets that the board is ranked over; with fewer, its row is at the end, without a rank.\n"
-        "2. Commit both files. `mlcdr run my_method.yaml`, then `python -m tools.record results/my_method`: it stores "
-        "the means, and the commit and digest of the code that gave them, in `results/record/others/my_method`. "
-        "`python -m tools.status --check` shows whether they are of the present code. Both import `my_method.py` from "
-        "the folder they are run in.\n"
-        "3. `make docs` writes this page. Open a pull request with the two files, the folder of the record and this "
-        "page; it is accepted if the run gives the same numbers again. A method that is to become a part of mlcdr "
-        "belongs in `mlcdr/methods` instead ([CONTRIBUTING.md](../CONTRIBUTING.md)).\n",
-    ]
-    boards: dict[tuple[str, tuple[str, ...]], list[StoredRun]] = {}
-    stored = [each for each in _entries() if not each.counts_data]
-    whole = [each for each in stored if not is_small(each)] or stored
-    for entry in sorted(whole, key=_is_contributed):
-        splits = json.dumps({key: value for key, value in entry.experiment.splits.plain().items() if key != "folders"})
-        alike = [key for key in boards if key[0] == splits] if _is_contributed(entry) else []
-        for key in alike or [(splits, entry.results.swept)]:
-            boards.setdefault(key, []).append(entry)
-    for (splits, swept), entries in boards.items():
-        parts += _board(json.loads(splits), swept, entries)
-    if not boards:
-        parts.append("The record has no results yet.")
-    return "\n".join(parts)
-
-
-def _is_contributed(entry: StoredRun) -> bool:
-    """Whether a run is of no paper's config."""
-    return entry.name.startswith(f"{OTHERS}/")
-
-
-def _config(entry: StoredRun) -> str:
-    """The file that has a run's experiment."""
-    stored = f"results/record/{entry.name}/experiment.yaml"
-    return f"`{stored}`" if _is_contributed(entry) else f"`configs/{entry.manifest.config}.yaml`"
-
-
-def _board(splits: dict[str, object], swept: Sequence[str], entries: Sequence[StoredRun]) -> Iterator[str]:
-    """The runs on the same splits with the same sweep: a table for each metric that has a direction."""
-    kind = splits.pop("kind")
-    entries = [each for each in entries if not recipes.prints_times(each.experiment)]
-    boards = []
-    for metric in dict.fromkeys(metric for each in entries for metric in each.results.metrics):
-        having = [each for each in entries if metric in each.results.metrics]
-        facts = having[0].results.metric_facts(metric)
-        same = [each for each in having if each.results.metric_facts(metric) == facts]
-        if facts.higher_is_better is not None and not facts.is_time:
-            papers = [each.results.select("metric", [metric]) for each in same if not _is_contributed(each)]
-            contributed = [each.results.select("metric", [metric]) for each in same if _is_contributed(each)]
-            board = _ranked(papers, contributed, metric)
-            if board is not None:
-                boards.append(_with_names_of_tables(board.html(), entries))
-    if boards:
-        along = f"; along {', '.join(f'`{path}`' for path in swept)}" if swept else ""
-        yield f"### {kind} splits, {', '.join(f'{key} {value}' for key, value in splits.items())}{along}\n"
-        yield f"Configs: {', '.join(dict.fromkeys(map(_config, entries)))}.\n"
-        yield from boards
-
-
-def _with_names_of_tables(page: str, entries: Iterable[StoredRun]) -> str:
-    """`CPLST (Table 8.1, as stated)` for `CPLST (sun_2017_thesis_table8_1_as_stated)`."""
-    for entry in entries:
-        table, variant = _split(entry.name)
-        reading = [_named(table), variant.replace("_", " ")] if table else [_NAMES.get(entry.name, "")]
-        if shown := ", ".join(filter(None, reading)):
-            page = page.replace(f"({entry.results.name})", f"({shown})")
-    return page
-
-
-def _told_apart(results: Results, papers: Sequence[Results]) -> Results:
-    """A contributed run without the methods that a paper's run has too; others of the same name get the run's name."""
-    called = {}
-    for method in results.methods:
-        alike = [each for each in papers if method in each.methods]
-        if not any(method in joining.join([each, results]).methods for each in alike):
-            called[method] = f"{method} ({results.name})" if alike else method
-    return results.rename_methods(called)
-
-
-def _common(having: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The data sets that all of some methods have, so that data sets × methods is largest; of equals, more methods."""
-    shared: set[frozenset[str]] = set()
-    for datasets in having.values():
-        shared |= {frozenset(datasets), *(each & {*datasets} for each in shared)}
-    numbers = {each: sum(each <= {*datasets} for datasets in having.values()) for each in shared}
-    best = max(
-        (each for each in shared if numbers[each] > 1),
-        key=lambda each: (len(each) * numbers[each], numbers[each], sorted(each)),
-        default=frozenset(),
-    )
-    return tuple(dict.fromkeys(name for datasets in having.values() for name in datasets if name in best))
-
-
-def _test(
-    results: Results,
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    points: Sequence[Point],
-    metric: str,
-    higher: bool,
-) -> significance.Significance:
-    """The tests of the methods over data sets, of which each has one value: the mean rank over the points of the sweep.
-
-    The points of a data set are not independent of one another, so they count as one.
-    """
-
-    def mean(dataset: str, method: str, point: Point) -> float:
-        return results.cells[results.key(dataset, method, point, metric)].mean
-
-    means = [np.array([[mean(dataset, m, point) for point in points] for m in methods]) for dataset in datasets]
-    ranks = np.transpose([statistics.block_ranks(each, higher).mean(axis=1) for each in means])
-    return significance.assess(methods, ranks, higher_is_better=False, n_datasets=len(datasets))
-
-
-def _ranked(papers: Sequence[Results], contributed: Sequence[Results], metric: str) -> Sheet | None:
-    """The methods, each at its last point of the sweep, by average rank; None if nothing can be ranked.
-
-    They are ranked over the data sets on which most methods of the papers have all results (`_common`); if there are
-    none, contributed methods count as those of the papers do. A method without a result at one of these comes last,
-    without a rank, and changes no rank of the others.
-    """
-    base = joining.join(papers or contributed)
-    results = joining.join([*papers, *(_told_apart(each, papers) for each in contributed)])
-    n = len(base.swept)
-    absent = ("",) * (len(results.swept) - n)  # the parameters that only contributed runs sweep
-
-    def has(method: str, dataset: str, point: Point) -> bool:
-        return results.cell(dataset, method, (*point, *absent), metric) is not None
-
-    def of_all(methods: Sequence[str]) -> tuple[Sequence[Point], tuple[str, ...]]:
-        """The points at which each of some methods has a result, and the data sets on which most have all of them."""
-        methods = [method for method in methods if method in results.with_results]
-        points = [p for p in base.points or ((),) if all(any(has(m, d, p) for d in results.datasets) for m in methods)]
-        return points, _common({m: [d for d in results.datasets if all(has(m, d, p) for p in points)] for m in methods})
-
-    points, common = of_all(base.methods)
-    if not (points and common):  # contributed runs count then
-        points, common = of_all(results.methods)
-    if not (points and common):
-        return None
-    methods = [m for m in results.methods if all(has(m, dataset, p) for dataset in common for p in points)]
-    unranked = [method for method in results.methods if method in results.with_results and method not in methods]
-    better = results.metric_facts(metric).higher_is_better
-    tested = _test(results, methods, common, [(*point, *absent) for point in points], metric, bool(better))
-    ranks = dict(zip(methods, tested.averages, strict=True))
-    datasets = [name for name in (base if papers else results).datasets if name in results.with_results]
-    order = [*sorted(ranks, key=ranks.__getitem__), *unranked]
-    last = {method: points[-1] for method in order if (points := results.points_of(method))}
-    lines = []
-    for method in order:
-        cells = []
-        for dataset in datasets:
-            rivals = {m: c for m in last if (c := results.cell(dataset, m, last[m], metric))}
-            own = rivals.get(method)
-            bold = own is not None and is_among_best(own, list(rivals.values()), better)
-            cells.append(NOTHING if own is None else format_mean(own.mean, None, 4, bold))
-        rank = ranks.get(method)
-        lines.append((method, NOTHING if rank is None else f"{rank:.2f}", *cells))
-    if tested.few:
-        notes = [f"Ranked over {', '.join(common)}: too few data sets for a verdict on the methods."]
-    else:
-        verdict = "" if tested.shown else " The methods are not shown to differ."
-        notes = [
-            f"Critical difference (Nemenyi) {tested.cd:.2f}, over {len(common)} data sets.{verdict}",
-            f"Ranked over {', '.join(common)}.",
-        ]
-    if unranked:
-        what = "a data set or a point of the sweep" if base.swept else "a data set"
-        notes.append(f"Not ranked, since {what} is missing: {', '.join(unranked)}.")
-    if results.swept:
-        notes.append(
-            "On each data set methods are ranked by their mean rank over the points of the sweep; means are those of "
-            "the last point."
-        )
-    notes += note_tuning(results, results.methods)
-    title = results.metric_facts(metric).title
-    caption = f"{title}, {'higher' if better else 'lower'} is better"
-    return make_sheet(caption, ("Method", "Average rank", *datasets), lines, 1, notes)

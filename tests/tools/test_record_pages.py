@@ -14,6 +14,7 @@ from mlcdr.reproduce.stored import read_record
 from tests.reporting.results_folders import as_printed
 from tests.tools.test_record import TABLE3, run_of
 from tools import record_pages
+from tools.leaderboard import _common, leaderboard
 from tools.status import make_status
 from tools.store import store_run
 
@@ -26,8 +27,8 @@ EVERY = "Ranked over bibtex, corel5k, emotions, enron, genbase, medical, scene, 
 @pytest.fixture
 def pages(tmp_path, monkeypatch):
     """The module, for a record in the test's folder."""
-    monkeypatch.setattr(record_pages, "_entries", lambda: tuple(read_record(tmp_path / "record")))
-    monkeypatch.setattr(record_pages, "_status", lambda: make_status(record_pages._entries()))
+    monkeypatch.setattr(record_pages, "read_runs", lambda: tuple(read_record(tmp_path / "record")))
+    monkeypatch.setattr(record_pages, "_status", lambda: make_status(record_pages.read_runs()))
     store_run(run_of(tmp_path, TABLE3, as_printed(TABLE3)), "c0ffee", tmp_path / "record")
     return record_pages
 
@@ -54,10 +55,10 @@ def board_of(page):
 
 @pytest.mark.parametrize(("dataset", "n_means"), [("yeast", 1), ("birds", 0)])
 def test_a_contributed_method_without_all_data_sets_changes_no_rank(pages, tmp_path, dataset, n_means):
-    before, notes = board_of(pages.leaderboard())
+    before, notes = board_of(leaderboard(pages.read_runs()))
     assert EVERY in notes[1]
     contribute(tmp_path, [dataset], {"Mine": {"label_space": "plst", "learner": "ridge"}})
-    page = pages.leaderboard()
+    page = leaderboard(pages.read_runs())
     after, now = board_of(page)
     assert list(after) == [*before, "Mine"]
     assert {method: after[method] for method in before} == before
@@ -70,7 +71,7 @@ def test_a_contributed_method_without_all_data_sets_changes_no_rank(pages, tmp_p
 def test_a_contributed_method_with_all_data_sets_is_ranked(pages, tmp_path):
     datasets = [spec.name for spec in recipes.recipes()[TABLE3].experiment.datasets]
     contribute(tmp_path, [*datasets, "birds"], {"Mine": {"label_space": "plst", "learner": "ridge"}}, mean=0.0)
-    cells, notes = board_of(pages.leaderboard())
+    cells, notes = board_of(leaderboard(pages.read_runs()))
     assert next(iter(cells)) == "Mine"
     assert cells["Mine"][0] == "1.00"
     assert len(cells["Mine"]) == 1 + len(datasets), "birds is no data set of the paper's"
@@ -79,13 +80,13 @@ def test_a_contributed_method_with_all_data_sets_is_ranked(pages, tmp_path):
 
 
 def test_a_contributed_method_is_told_apart_from_the_papers_of_that_name(pages, tmp_path):
-    before, _ = board_of(pages.leaderboard())
+    before, _ = board_of(leaderboard(pages.read_runs()))
     contribute(tmp_path, ["yeast"], {"PLST": {"label_space": "plst", "learner": "ridge"}})
-    assert list(board_of(pages.leaderboard())[0]) == [*before, "PLST (mine)"]
+    assert list(board_of(leaderboard(pages.read_runs()))[0]) == [*before, "PLST (mine)"]
     methods = recipes.recipes()[TABLE3].experiment.resolved()["methods"]
     shutil.rmtree(tmp_path / "record" / "others")
     contribute(tmp_path, ["birds"], {"PLST": methods["PLST"], "Mine": {"label_space": "plst", "learner": "ridge"}})
-    assert list(board_of(pages.leaderboard())[0]) == [*before, "Mine"]
+    assert list(board_of(leaderboard(pages.read_runs()))[0]) == [*before, "Mine"]
 
 
 def test_a_method_of_the_papers_and_a_contributed_one_are_ranked(pages, tmp_path):
@@ -93,7 +94,7 @@ def test_a_method_of_the_papers_and_a_contributed_one_are_ranked(pages, tmp_path
     values = {("yeast", "PLST", size, "hamming_loss"): (0.2, 0.001, 100) for size in SIZES}
     store_run(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
     contribute(tmp_path, ["yeast"], {"Mine": {"label_space": "plst", "learner": "ridge"}}, mean=0.1)
-    cells, notes = board_of(pages.leaderboard())
+    cells, notes = board_of(leaderboard(pages.read_runs()))
     assert [(method, *row) for method, row in cells.items()] == [
         ("Mine", "1.00", "<strong>0.1000</strong>"),
         ("PLST", "2.00", "0.2000"),
@@ -111,21 +112,22 @@ def test_points_of_a_sweep_count_as_one_value_of_a_data_set(pages, tmp_path):
         for size in SIZES
     }
     store_run(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
-    _, notes = board_of(pages.leaderboard())
+    _, notes = board_of(leaderboard(pages.read_runs()))
     assert notes[0] == "Critical difference (Nemenyi) 0.69, over 8 data sets.", "1 of 8 differs: p = 0.02"
     for dataset in "corel5k", "emotions":
         for size in SIZES:
             one, other = ((dataset, method, size, "hamming_loss") for method in ("PLST", "CPLST"))
             values[one], values[other] = values[other], values[one]
     store_run(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
-    assert board_of(pages.leaderboard())[1][0].endswith("8 data sets. The methods are not shown to differ."), "3 of 8"
+    _, notes = board_of(leaderboard(pages.read_runs()))
+    assert notes[0].endswith("8 data sets. The methods are not shown to differ."), "3 of 8"
 
 
 def test_methods_are_ranked_over_the_data_sets_that_most_have(pages):
     having = {"A": "abcd", "B": "abcd", "C": "abc", "D": "ab", "E": "e"}
-    assert pages._common(having) == ("a", "b", "c"), "nine results of three methods; eight with a and b, or with d"
-    assert pages._common({"A": "ab", "B": "bc", "C": "cd"}) in {("b",), ("c",)}, "none is common to all"
-    assert pages._common({"A": "a", "B": "b"}) == ()
+    assert _common(having) == ("a", "b", "c"), "nine results of three methods; eight with a and b, or with d"
+    assert _common({"A": "ab", "B": "bc", "C": "cd"}) in {("b",), ("c",)}, "none is common to all"
+    assert _common({"A": "a", "B": "b"}) == ()
 
 
 def test_the_counts_of_the_gallery_add_up():
