@@ -16,7 +16,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,35 +82,35 @@ class Keeping:
             self.models and self.model_file(trial) is None
         )
 
-    def keep(
-        self, trial: Trial, model: ComposedClassifier, dataset: Dataset, rows: NDArray[np.intp], X: Any, Y: Any
-    ) -> None:
-        """Write what is to be kept of a trial: the fitted model, and its scores and label sets for the test rows X.
+    def write_scores(self, trial: Trial, model: ComposedClassifier, X: Any, arrays: Mapping[str, Any]) -> None:
+        """Write the label sets, and the scores if there are any, that a fitted model gives rows X; with other arrays.
+
+        Raises
+        ------
+        ResultsError
+            When they cannot be written.
+        """
+        arrays = {**arrays, "labels": np.asarray(model.predict(X), dtype=np.uint8)}
+        if model.has_scores:
+            arrays["scores"] = model.decision_function(X)
+            if self.keep_top is not None:
+                arrays["score_labels"], arrays["scores"] = highest(arrays["scores"], self.keep_top)
+        image = io.BytesIO()
+        np.savez_compressed(image, **arrays)
+        write_atomically(self.scores_file(trial), image.getvalue())
+
+    def write_model(self, trial: Trial, model: ComposedClassifier, X: Any, dataset: Dataset) -> None:
+        """Write a fitted model; X are some rows by which it is checked.
 
         Raises
         ------
         ResultsError
             When it cannot be written.
         """
-        if self.scores:
-            arrays: dict[str, Any] = {
-                "rows": np.asarray(rows),
-                "labels": np.asarray(model.predict(X), dtype=np.uint8),
-                "truth": np.asarray(Y, dtype=np.uint8),
-                "label_names": np.array(dataset.label_names, dtype=np.str_),
-            }
-            if model.has_scores:
-                arrays["scores"] = model.decision_function(X)
-                if self.keep_top is not None:
-                    arrays["score_labels"], arrays["scores"] = highest(arrays["scores"], self.keep_top)
-            image = io.BytesIO()
-            np.savez_compressed(image, **arrays)
-            write_atomically(self.scores_file(trial), image.getvalue())
-        if self.models:
-            point = "; ".join(f"{path} = {value}" for path, value in trial.point)
-            about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
-            whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal)
-            write_model(self._stem(trial), whole, X)
+        point = "; ".join(f"{path} = {value}" for path, value in trial.point)
+        about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
+        whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal)
+        write_model(self._stem(trial), whole, X)
 
     def begin(self) -> None:
         """Make the folder, and remove what a killed run left half written.
@@ -160,6 +160,30 @@ class Keeping:
         header = ["dataset", "method", *swept, "split", "key", "scores", "model"]
         write_atomically(self.folder / INDEX, format_csv(header, rows))
         return {"index": f"{FOLDER}/{INDEX}", **counts}
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """What is kept of the trials of one split: `rows` are the numbers of its test rows in the data set."""
+
+    keeping: Keeping
+    dataset: Dataset
+    rows: NDArray[np.intp]
+
+    def keep(self, trial: Trial, model: ComposedClassifier, X: Any, Y: Any) -> None:
+        """Write what is to be kept of a trial: the fitted model, and its scores and label sets for the test rows X.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be written.
+        """
+        if self.keeping.scores:
+            names = np.array(self.dataset.label_names, dtype=np.str_)
+            arrays = {"rows": np.asarray(self.rows), "truth": np.asarray(Y, dtype=np.uint8), "label_names": names}
+            self.keeping.write_scores(trial, model, X, arrays)
+        if self.keeping.models:
+            self.keeping.write_model(trial, model, X, self.dataset)
 
 
 def forget(results: Path) -> None:

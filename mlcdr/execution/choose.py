@@ -9,13 +9,15 @@ own, except where the metric is summed over all sizes of the code (`hamming_loss
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mlcdr.execution.fitting import Rows
+from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers, Splits
 from mlcdr.experiment.families import at_all_sizes
 from mlcdr.experiment.model import MethodSpec
@@ -25,8 +27,27 @@ from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 
-Measure = Callable[[Sequence[MethodSpec]], Callable[[Moments, Any, Any], list[float]]]
-"""(specs, moments to fit them from, test rows X and Y) → the criterion of each spec; NaN where one failed."""
+Measure = Callable[[Sequence[MethodSpec], Iterable[Rows]], NDArray[np.float64]]
+"""The criterion of each spec, summed over folds; NaN where one failed."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The rows that a choice may see.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of these rows.
+    numbers : array
+        Their numbers in the data set.
+    name : str
+        What is drawn at random for the choice is drawn by it.
+    """
+
+    moments: Moments
+    numbers: Integers
+    name: str
 
 
 @dataclass(frozen=True)
@@ -49,118 +70,179 @@ def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
     return spec.model_copy(update={"tune": None})
 
 
-def choose(
-    specs: Sequence[MethodSpec],
-    tune: TuneSpec,
-    moments: Moments,
-    dataset: str,
-    drawn_from: tuple[int, str],
-    fold: Callable[[Integers], Splits],
-    criterion: Criterion,
-    measure: Measure,
-) -> list[Choice]:
-    """Choose the best point of the search for each of a method's specs.
+@dataclass
+class _Tried:
+    """A point, and its criterion: a sum over folds, and over the specs that are measured together."""
+
+    point: Point
+    total: float
+
+
+@dataclass
+class _Question:
+    """A choice that is to be made: of one spec, or, where the criterion is summed over all sizes, of all sizes.
+
+    Attributes
+    ----------
+    specs : sequence of MethodSpec
+    higher_is_better : bool
+    tried : dict
+        The points that were measured, each by its text.
+    """
+
+    specs: Sequence[MethodSpec]
+    higher_is_better: bool
+    tried: dict[str, _Tried] = field(default_factory=dict)
+
+    def rank(self, points: Iterable[Point]) -> list[Point]:
+        """Points from the best to the worst; points that have not been measured yet keep their order."""
+        return sorted(points, key=self._cost)
+
+    def _cost(self, point: Point) -> float:
+        found = self.tried.get(repr(point))
+        if found is None:
+            return 0.0
+        if math.isnan(found.total):
+            return math.inf
+        return round(-found.total if self.higher_is_better else found.total, 10)
+
+    def answer(self, points: Iterable[Point], n_folds: int) -> Choice:
+        """The best of the points, all of which were measured."""
+        best = self.tried[repr(self.rank(points)[0])]
+        means = tuple((each.point, each.total / n_folds) for each in self.tried.values())
+        return Choice(None if math.isnan(best.total) else best.point, means)
+
+
+class Search:
+    """The search for the best point of each of a method's specs.
 
     Parameters
     ----------
     specs : sequence of MethodSpec
     tune : TuneSpec
         Of all of them.
-    moments : Moments
-        Of the rows that the choice may see, with their rows.
-    dataset : str
-        The data set whose grid is searched.
-    drawn_from : (seed, name)
-        The source of randomness for the rows that halving begins with and for optuna's proposals.
-    fold : callable
-        The folds of some of the rows, by their numbers among those of the moments.
     criterion : Criterion
         What to choose by.
-    measure : callable
-        Fits and measures specs.
-
-    Raises
-    ------
-    ConfigError
-        When there are fewer rows than folds.
+    data : DividedData
+    seen : Seen
+    seed : int
+        Of the experiment.
     """
-    seed, name = drawn_from
-    if tune.n_points(dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
-        return [Choice(tune.candidates(seed, dataset)[0])] * len(specs)
-    wanted = [[spec] for spec in specs]
-    if criterion.summed:
-        wanted = [at_all_sizes(specs[0], moments.n_features, moments.n_labels)]
-    order = np.argsort(np.random.PCG64(seed_sequence(seed, name, "halving")).random_raw(moments.n), kind="stable")
-    totals: list[dict[str, float]] = [{} for _ in wanted]  # text of a point → criterion, a sum over folds
-    tried: list[dict[str, Point]] = [{} for _ in wanted]
 
-    def try_points(points: Sequence[tuple[int, Point]], n_rows: int) -> None:
-        """Measure each (number in `wanted`, point) on some of the rows."""
-        rows = moments if n_rows == moments.n else moments.without(np.sort(order[n_rows:]))
-        folds = fold(np.sort(order[:n_rows]))
-        flat = [without_tune(spec, point) for g, point in points for spec in wanted[g]]
-        values = np.reshape(_sum_over_folds(rows, folds, measure(flat)), (len(points), -1))
-        for (g, point), at_sizes in zip(points, values, strict=True):
-            tried[g][repr(point)], totals[g][repr(point)] = point, math.fsum(at_sizes)
+    def __init__(
+        self,
+        specs: Sequence[MethodSpec],
+        tune: TuneSpec,
+        criterion: Criterion,
+        data: DividedData,
+        seen: Seen,
+        seed: int,
+    ):
+        self._specs = specs
+        self._tune = tune
+        self._criterion = criterion
+        self._data = data
+        self._dataset = data.dataset.name
+        self._seen = seen
+        self._seed = seed
+        numbers = np.random.PCG64(seed_sequence(seed, seen.name, "halving")).random_raw(seen.moments.n)
+        self._order = np.argsort(numbers, kind="stable")  # of the rows, as halving takes them
 
-    def rank(g: int, points: Iterable[Point]) -> list[Point]:
-        """Points from the best to the worst; points that have not been measured yet keep their order."""
-        sign = -1.0 if criterion.metric.higher_is_better else 1.0
-        costs = {text: math.inf if math.isnan(value) else round(sign * value, 10) for text, value in totals[g].items()}
-        return sorted(points, key=lambda point: costs.get(repr(point), 0.0))
+    def choose(self, measure: Measure) -> list[Choice]:
+        """Choose the best point for each spec.
 
-    if tune.search == "optuna":
-        for proposed in _proposals(tune, dataset, (seed, name), criterion, totals):
-            new = [(g, point) for g, point in enumerate(proposed) if repr(point) not in tried[g]]
+        Raises
+        ------
+        ConfigError
+            When there are fewer rows than folds.
+        """
+        tune, metric = self._tune, self._criterion.metric
+        if tune.n_points(self._dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
+            return [Choice(tune.candidates(self._seed, self._dataset)[0])] * len(self._specs)
+        asked: list[Sequence[MethodSpec]] = [[spec] for spec in self._specs]
+        if self._criterion.summed:
+            asked = [at_all_sizes(self._specs[0], self._seen.moments.n_features, self._seen.moments.n_labels)]
+        questions = [_Question(specs, bool(metric.higher_is_better)) for specs in asked]
+        if tune.search == "optuna":
+            left = self._ask_optuna(questions, measure)
+        else:
+            left = self._go_through_candidates(questions, measure)
+        choices = [question.answer(points, tune.n_folds) for question, points in zip(questions, left, strict=True)]
+        return choices * len(self._specs) if self._criterion.summed else choices
+
+    def _go_through_candidates(self, questions: Sequence[_Question], measure: Measure) -> list[list[Point]]:
+        """Measure the candidates, of which each rung of halving leaves the best; returns the last for each question."""
+        candidates = self._tune.candidates(self._seed, self._dataset)
+        left = [candidates for _ in questions]
+        for n_points, n_rows in self._tune.rungs(len(candidates), self._seen.moments.n):
+            left = [question.rank(points)[:n_points] for question, points in zip(questions, left, strict=True)]
+            by_rank: list[tuple[_Question, Point]] = []
+            for points in zip(*left, strict=True):
+                by_rank += zip(questions, points, strict=True)
+            self._measure(by_rank, n_rows, measure)
+        return left
+
+    def _ask_optuna(self, questions: Sequence[_Question], measure: Measure) -> list[list[Point]]:
+        """Measure what optuna proposes; returns all points for each question."""
+        samplers = [_Proposals(self._tune, self._dataset, self._seed, self._seen.name, each) for each in questions]
+        for _ in range(self._tune.points or 0):
+            proposed = [each.ask() for each in samplers]
+            new = []
+            for question, point in zip(questions, proposed, strict=True):
+                if repr(point) not in question.tried:
+                    new.append((question, point))
             if new:
-                try_points(new, moments.n)
-        kept = [list(points.values()) for points in tried]
-    else:
-        candidates = tune.candidates(seed, dataset)
-        kept = [candidates] * len(wanted)
-        for n, n_rows in tune.rungs(len(candidates), moments.n):
-            kept = [rank(g, points)[:n] for g, points in enumerate(kept)]
-            try_points([(g, point) for points in zip(*kept, strict=True) for g, point in enumerate(points)], n_rows)
-    found = []
-    for g, points in enumerate(kept):
-        best = rank(g, points)[0]
-        means = tuple((point, totals[g][text] / tune.n_folds) for text, point in tried[g].items())
-        found.append(Choice(None if math.isnan(totals[g][repr(best)]) else best, means))
-    return found * (len(specs) if criterion.summed else 1)
+                self._measure(new, self._seen.moments.n, measure)
+            for sampler, point in zip(samplers, proposed, strict=True):
+                sampler.tell(point)
+        return [[each.point for each in question.tried.values()] for question in questions]
+
+    def _measure(self, points: Sequence[tuple[_Question, Point]], n_rows: int, measure: Measure) -> None:
+        """Measure points on some of the rows; those that are measured together share what they can."""
+        moments = self._seen.moments
+        if n_rows != moments.n:
+            moments = moments.without(np.sort(self._order[n_rows:]))
+        rows = self._seen.numbers[np.sort(self._order[:n_rows])]
+        splits = self._data.folds(self._tune.n_folds, rows, self._seen.name)
+        specs = []
+        for question, point in points:
+            specs += [without_tune(spec, point) for spec in question.specs]
+        values = measure(specs, _fold_rows(moments, splits)).reshape(len(points), -1)
+        for (question, point), at_sizes in zip(points, values, strict=True):
+            question.tried[repr(point)] = _Tried(point, math.fsum(at_sizes))
 
 
-def _sum_over_folds(
-    moments: Moments, folds: Splits, measure: Callable[[Moments, Any, Any], list[float]]
-) -> NDArray[np.float64]:
-    """The numbers that `measure` returns, summed over folds of the rows."""
+def _fold_rows(moments: Moments, splits: Splits) -> Iterator[Rows]:
     X, Y = moments.rows()
-    tests = [split.test for split in folds]
-    return np.sum([measure(moments.without(i), frozen(X[i]), frozen(as_dense(Y[i]))) for i in tests], axis=0)
+    for test in [split.test for split in splits]:
+        yield Rows(moments.without(test), frozen(X[test]), frozen(as_dense(Y[test])))
 
 
-def _proposals(
-    tune: TuneSpec,
-    dataset: str,
-    seeded_by: tuple[int, str],
-    criterion: Criterion,
-    totals: Sequence[Mapping[str, float]],
-) -> Iterator[list[Point]]:
-    """Points that optuna proposes, one for each of `totals`, which must have their criteria before the next step."""
-    import optuna
+class _Proposals:
+    """The points that optuna's sampler proposes for one question, which is told what came of each."""
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    seed, name = seeded_by
-    direction = "maximize" if criterion.metric.higher_is_better else "minimize"
-    number = int(seed_sequence(seed, name, "optuna").generate_state(1)[0])
-    studies = [
-        optuna.create_study(sampler=optuna.samplers.TPESampler(seed=number), direction=direction) for _ in totals
-    ]
-    shares = {path: optuna.distributions.FloatDistribution(0.0, 1.0) for path in tune.grid}
-    for _ in range(tune.points or 0):
-        asked = [study.ask(shares) for study in studies]
-        proposed = [tune.point_at([trial.params[path] for path in shares], dataset) for trial in asked]
-        yield proposed
-        for study, trial, point, found in zip(studies, asked, proposed, totals, strict=True):
-            value = found[repr(point)]
-            failed = math.isnan(value)
-            study.tell(trial, None if failed else value, optuna.trial.TrialState.FAIL if failed else None)
+    def __init__(self, tune: TuneSpec, dataset: str, seed: int, name: str, question: _Question):
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        number = int(seed_sequence(seed, name, "optuna").generate_state(1)[0])
+        direction = "maximize" if question.higher_is_better else "minimize"
+        self._study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=number), direction=direction)
+        self._shares: dict[str, Any] = {path: optuna.distributions.FloatDistribution(0.0, 1.0) for path in tune.grid}
+        self._failed = optuna.trial.TrialState.FAIL
+        self._tune = tune
+        self._dataset = dataset
+        self._question = question
+
+    def ask(self) -> Point:
+        """The next point."""
+        self._trial = self._study.ask(self._shares)
+        return self._tune.point_at([self._trial.params[path] for path in self._shares], self._dataset)
+
+    def tell(self, point: Point) -> None:
+        """Tell the sampler what it proposed last has come to."""
+        total = self._question.tried[repr(point)].total
+        if math.isnan(total):
+            self._study.tell(self._trial, state=self._failed)
+        else:
+            self._study.tell(self._trial, total)

@@ -27,8 +27,9 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, UserError
-from mlcdr.execution.computing import Computer, Group, GroupResult
+from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import ExecutorLost
+from mlcdr.execution.groups import Group, GroupResult
 from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.keys import ENGINE

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Protocol
 
-from mlcdr.execution.computing import Computer, Group, GroupResult
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import Group, GroupResult
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.processes import raise_if_stopped
 

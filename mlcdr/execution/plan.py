@@ -19,7 +19,7 @@ from mlcdr.config.loading import experiment_yaml
 from mlcdr.data.encoding import MissingValueError
 from mlcdr.errors import ConfigError
 from mlcdr.execution.artifacts import Keeping
-from mlcdr.execution.computing import Group, groups
+from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.listener import Listener
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import DatasetSpec, Experiment

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
-from mlcdr.execution.computing import GroupResult
 from mlcdr.execution.dask_backend import DaskCluster
 from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
+from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.workers import LocalWorkers

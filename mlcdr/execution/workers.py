@@ -34,8 +34,9 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr.data import held
 from mlcdr.errors import DataError, UserError
-from mlcdr.execution.computing import Computer, Group, GroupResult
+from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import ExecutorLost
+from mlcdr.execution.groups import Group, GroupResult
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import Score, by_family

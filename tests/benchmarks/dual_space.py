@@ -20,7 +20,8 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from mlcdr.config.loading import experiment_from
-from mlcdr.execution.computing import Computer, groups
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import groups
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan

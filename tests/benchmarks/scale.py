@@ -70,7 +70,8 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     """Ten folds of five methods."""
     from mlcdr.config.loading import experiment_from
     from mlcdr.data.dataset import Dataset
-    from mlcdr.execution import computing
+    from mlcdr.execution.computing import Computer
+    from mlcdr.execution.groups import groups
     from mlcdr.experiment import data_source, trials
 
     X, Y = made(n, d, k, per_row=180, labels_per_row=2.2)
@@ -95,11 +96,11 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     )
     source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
     data = source.divide(dataset)
-    computer = computing.Computer(data)
+    computer = Computer(data)
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "cardinality": float(Y.sum() / n)}
     start, cpu = time.perf_counter(), time.process_time()
     scores = []
-    for group in computing.groups(experiment, data.source, trials.plan(experiment, data)):
+    for group in groups(experiment, data.source, trials.plan(experiment, data)):
         scores += computer.compute(group).scores
     failed = [score.error for score in scores if score.values is None]
     if failed or len(scores) != 50:
@@ -173,7 +174,7 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
 def cluster() -> dict[str, Any]:
     """One run on 1 and 2 workers, and what the simulation needs to know."""
     from mlcdr.config.loading import experiment_from
-    from mlcdr.execution import computing
+    from mlcdr.execution.groups import groups
     from mlcdr.experiment import data_source, trials
     from tests.experiment.test_machines import Cluster
 
@@ -187,7 +188,7 @@ def cluster() -> dict[str, Any]:
     experiment = experiment_from(plain)
     source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
     data = source.read()
-    group = next(computing.groups(experiment, data.source, trials.plan(experiment, data)))
+    group = next(groups(experiment, data.source, trials.plan(experiment, data)))
     import cloudpickle
 
     told: dict[str, Any] = {

@@ -14,12 +14,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError
-from mlcdr.execution import computing
-from mlcdr.execution.computing import Computer, groups
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import groups
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.splits import SplitSpec
 from mlcdr.experiment.trials import plan
+from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.reproduce.judging import Rules
 from mlcdr.reproduce.matching import match_rows
 from mlcdr.results.results import open_results
@@ -172,14 +173,14 @@ def test_nothing_leaks(arff, monkeypatch):
     part = source.divide(original).splits[1]
     fitted: list[list[np.ndarray]] = []
     new = np.random.default_rng(9).standard_normal((20, original.n_features))
-    fit = computing.ComposedClassifier.fit_moments
+    fit = ComposedClassifier.fit_moments
 
     def watched(self: Any, moments: Any, own_parts: bool = False) -> Any:
         fit(self, moments, own_parts)
         fitted[-1].append(self.output(new[:, : moments.n_features]))
         return self
 
-    monkeypatch.setattr(computing.ComposedClassifier, "fit_moments", watched)
+    monkeypatch.setattr(ComposedClassifier, "fit_moments", watched)
     rng = np.random.default_rng(0)
     for change in ("none", "hidden labels", "test rows"):
         X, Y = np.array(original.X), np.array(original.Y)

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import UserError
-from mlcdr.execution import computing
 from mlcdr.execution.dask_backend import DaskCluster, _Work
 from mlcdr.execution.executors import ExecutorLost
+from mlcdr.execution.groups import groups
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import trials
@@ -224,7 +224,7 @@ def test_a_task_is_no_larger_for_a_larger_data_set(tmp_path: Path) -> None:
         experiment = small.experiment(path)
         data = small.read_data(experiment)
         planned = trials.plan(experiment, data)
-        sizes.append(len(pickle.dumps(next(computing.groups(experiment, data.source, planned)))))
+        sizes.append(len(pickle.dumps(next(groups(experiment, data.source, planned)))))
     assert sizes[0] == sizes[1]
 
 

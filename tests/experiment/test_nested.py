@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.config.schema import schema
 from mlcdr.errors import ConfigError
-from mlcdr.execution.computing import Computer, groups
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import groups
 from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.component import Component

@@ -20,8 +20,9 @@ from mlcdr import processes
 from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.execution import runner
-from mlcdr.execution.computing import Computer, GroupResult
+from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import ThisProcess
+from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import data_source

@@ -27,8 +27,9 @@ from mlcdr import processes
 from mlcdr.config.loading import experiment_yaml, load_experiment
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
-from mlcdr.execution import computing
-from mlcdr.execution.computing import Computer, groups
+from mlcdr.execution import fitting
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import groups
 from mlcdr.experiment import estimators
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
@@ -369,11 +370,9 @@ def test_nothing_shared_gives_the_same_scores(arff: Path) -> None:
 def test_nothing_shared_is_nothing_shared(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each trial has moments of its own, and each output a fit of its own, of one output."""
     seen, outputs = [], []
-    fit = computing.ComposedClassifier.fit_moments
+    fit = ComposedClassifier.fit_moments
     solve = LeastSquares._solve
-    monkeypatch.setattr(
-        computing.ComposedClassifier, "fit_moments", lambda self, m, **k: (seen.append(m), fit(self, m, **k))[1]
-    )
+    monkeypatch.setattr(ComposedClassifier, "fit_moments", lambda self, m, **k: (seen.append(m), fit(self, m, **k))[1])
     monkeypatch.setattr(LeastSquares, "_solve", lambda self, m: (outputs.append(m), solve(self, m))[1])
     splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
     methods = {name: LINES[name] for name in ("BR", "BR+", "PLST")}
@@ -511,7 +510,7 @@ def test_refitting_a_threshold_is_a_part_of_fitting(arff: Path, monkeypatch: pyt
     def a_million() -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(seconds=1e6)
 
-    monkeypatch.setattr(computing, "metered", a_million)
+    monkeypatch.setattr(fitting, "metered", a_million)
     methods = {"fixed": FOUR["PLST"], "learned": {**FOUR["PLST"], "threshold": {"maximise": "f1"}}}
     found = scores_of(small.experiment(arff, methods=methods, metrics=["fit_seconds"]))
     for (method, point, split), values in found.items():

@@ -288,7 +288,7 @@ def test_a_grid_of_one_point_is_a_setting(arff: Path, tmp_path: Path, monkeypatc
     """Of a data set, perhaps; nothing is fitted to choose it, and a run that fails says why."""
     from mlcdr.execution import choose
 
-    monkeypatch.setattr(choose, "_sum_over_folds", lambda *_: pytest.fail("there is nothing to choose"))
+    monkeypatch.setattr(choose.Search, "_measure", lambda *_: pytest.fail("there is nothing to choose"))
     tune = {"grid": {"feature_space.n_components": [2]}, "grids": {"tiny": {"feature_space.n_components": [3]}}}
     method = {"feature_space": "pca", "learner": "least_squares"}
     report = run(config(arff, {"A": method | {"tune": tune}}), tmp_path / "own")

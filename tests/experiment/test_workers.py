@@ -15,7 +15,7 @@ import pytest
 from mlcdr.data.files import NotFetchedError
 from mlcdr.errors import ConfigError, DataError, UserError
 from mlcdr.execution import workers
-from mlcdr.execution.computing import Group, groups
+from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.processes import Stop
 from mlcdr.results.manifest import read_manifest

@@ -26,7 +26,8 @@ from mlcdr import processes
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError
 from mlcdr.execution import workers
-from mlcdr.execution.computing import Computer, GroupResult
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.results.record import progress

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from mlcdr.errors import ConfigError
-from mlcdr.execution.computing import Computer, groups
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import groups
 from mlcdr.experiment import estimators
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan

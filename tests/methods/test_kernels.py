@@ -393,7 +393,8 @@ def test_a_config_hears_of_it_at_once():
 
 def test_the_printed_cells_of_emotions(real_dataset):
     """Chen & Lin 2012, Table 5, with the parameters that cross-validation finds: within three standard errors."""
-    from mlcdr.execution.computing import Computer, groups
+    from mlcdr.execution.computing import Computer
+    from mlcdr.execution.groups import groups
     from mlcdr.experiment.data_source import DataSource
     from mlcdr.experiment.trials import plan
 

@@ -1,0 +1,193 @@
+"""From rows to scores: a method is fitted once, and scored for each of the trials that this fit serves.
+
+With `share: false` fits share nothing, and each output is fitted by itself, so that times are those of a program which
+does so.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mlcdr.errors import UserError
+from mlcdr.execution import warned
+from mlcdr.execution.artifacts import Keeper
+from mlcdr.execution.groups import Group
+from mlcdr.experiment.estimators import build, features_kept, seeded
+from mlcdr.experiment.families import code_part
+from mlcdr.experiment.trials import Score, Trial, by_family
+from mlcdr.methods.component_changes import separated
+from mlcdr.methods.contracts import LabelSpace, is_fitted_to_scores
+from mlcdr.metrics import BY_LABEL, Counts, Outcome, Scores, evaluate, evaluate_labels, find
+from mlcdr.numerics.memo import metered
+from mlcdr.numerics.moments import Moments
+from mlcdr.processes import protect_process, raise_if_stopped
+
+_FRAMES = -50  # of each traceback that is recorded: the last
+_LONGEST = 20_000  # characters of an error that is recorded
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The data that trials are fitted from and tested on.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of the training rows.
+    X, Y : array, n×d and n×K
+        The test rows.
+    keeper : Keeper or None
+        Writes what is to be kept of a trial.
+    """
+
+    moments: Moments
+    X: Any
+    Y: Any
+    keeper: Keeper | None = None
+
+
+def run_trials(trials: Iterable[Trial], group: Group, rows: Rows, seconds: float = 0.0) -> list[Score]:
+    """The scores of trials of a group, fit by fit; `seconds` were spent on each before it was fitted."""
+    scores: list[Score] = []
+    if not group.share:
+        trials = [_alone(trial) for trial in trials]
+    for family in by_family(trials):
+        own = rows if group.share else replace(rows, moments=Moments.from_arrays(*rows.moments.rows()))
+        with protect_process():
+            scores += _run_family(family, group, own, seconds)
+    return scores
+
+
+def _alone(trial: Trial) -> Trial:
+    """The trial with a learner that fits every output by itself, and a fit of its own."""
+    spec = trial.spec.model_copy(update={"learner": separated(trial.spec.learner)})
+    return replace(trial, spec=spec, family=spec)
+
+
+def _run_family(trials: Sequence[Trial], group: Group, rows: Rows, seconds: float) -> list[Score]:
+    """Fit once and score the trials that the fit serves."""
+    warned.of_method(trials[0].method)
+    try:
+        fit = _Fit(trials[0], group, rows)
+    except BaseException as error:
+        return fail(trials, error)
+    scores = []
+    for trial in trials:
+        try:
+            scores.append(fit.score(trial, seconds))
+        except BaseException as error:
+            scores += fail([trial], error)
+    return scores
+
+
+class _Fit:
+    """A fitted method with its output for the test rows, which serves trials that differ in the size of the code.
+
+    Parameters
+    ----------
+    trial : Trial
+        One of them; its `family` is what is fitted.
+    group : Group
+    rows : Rows
+    """
+
+    def __init__(self, trial: Trial, group: Group, rows: Rows):
+        self._group = group
+        self._rows = rows
+        self._family = trial.family
+        self._estimator = estimator = seeded(build(trial.family), group.seed, trial)
+        with metered() as fitting:
+            # the test rows are those that the moments leave out
+            output = estimator.output_left_out(rows.moments) if rows.keeper is None else None
+            if output is None:
+                estimator.fit_moments(rows.moments, own_parts=True)
+        self._fit_seconds = fitting.seconds
+        start = time.perf_counter()
+        if output is None:
+            output = estimator.output(rows.X)
+        self._output = output
+        self._output_seconds = time.perf_counter() - start
+        needs = {find(name).needs for _, name, _ in group.metrics}
+        self._wanted = needs | {BY_LABEL[name].needs for name in group.by_label}
+        code = code_part(trial.family)
+        self._size_parameter = "" if code is None else code.declaration().size_parameter
+        self._facts = self._measure_facts()
+        self._bound = self._measure_bound()
+
+    def _measure_facts(self) -> dict[str, Any]:
+        """What metrics need to know that is the same for all sizes of the code."""
+        moments = self._rows.moments
+        facts = features_kept(self._estimator) if "features" in self._wanted else {}
+        facts |= {"n_training": moments.n, "label_counts": np.rint(moments.mean_y * moments.n)}
+        if "probabilities" in self._wanted:
+            facts["probabilities"] = self._estimator.probabilities(self._rows.X)
+        return facts
+
+    def _measure_bound(self) -> Any:
+        """The errors of encoding and of prediction for each size of the code; None where they are not wanted."""
+        space = self._estimator.label_space_
+        if "bound" in self._wanted and isinstance(space, LabelSpace):
+            return space.error_terms(self._rows.Y, self._output)
+        return None
+
+    def score(self, trial: Trial, seconds: float) -> Score:
+        """The values of the metrics for a trial; `seconds` were spent on it before."""
+        estimator, group, rows = self._estimator, self._group, self._rows
+        size = self._size(trial)
+        seconds += self._fit_seconds
+        if is_fitted_to_scores(estimator.threshold):
+            with metered() as refitting:
+                estimator.threshold_of(size)
+            seconds += refitting.seconds
+        start = time.perf_counter()
+        labels = estimator.labels_of(self._output, size)
+        counts = Counts(rows.Y, labels)
+        predict_seconds = self._output_seconds + time.perf_counter() - start
+        outcome = Outcome(counts, fit_seconds=seconds, predict_seconds=predict_seconds, **self._facts)
+        if self._wanted & {"scores", "top", "any"}:
+            found = estimator.scores(rows.X, self._output, size)
+            if found is not None:
+                outcome = replace(outcome, scores=Scores(rows.Y, found, group.keep_top))
+        if self._bound is not None:
+            last = (self._output.shape[1] if size is None else estimator.label_space_.size_of(size)) - 1
+            encoding, prediction = (float(errors[last]) for errors in self._bound)
+            outcome = replace(outcome, encoding_error=encoding, prediction_error=prediction)
+        values = evaluate(outcome, {label: (name, options) for label, name, options in group.metrics})
+        if rows.keeper is not None:
+            rows.keeper.keep(trial, estimator.settled(size), rows.X, rows.Y)
+        of_labels = evaluate_labels(outcome, group.by_label)
+        return Score(trial.key, values, of_labels={name: tuple(each.tolist()) for name, each in of_labels.items()})
+
+    def _size(self, trial: Trial) -> Any:
+        """The size of the code that a trial asks for; None: that which was fitted."""
+        if trial.spec is self._family:
+            return None
+        part = code_part(trial.spec)
+        return None if part is None else part.value(self._size_parameter)
+
+
+def fail(trials: Iterable[Trial], error: BaseException) -> list[Score]:
+    """The scores of trials that failed by an exception.
+
+    If a signal to end the run has been received, `Stop` is raised instead, whatever exception compiled code has made of
+    it. Any other exception of a method, SystemExit and KeyboardInterrupt included, is a failure of its trials.
+    """
+    raise_if_stopped()
+    text = _explain(error)
+    return [Score(trial.key, None, text) for trial in trials]
+
+
+def _explain(error: BaseException) -> str:
+    """The traceback that is recorded for a failed trial, as text that can be written, and shortened if it is long."""
+    lines = [str(error)] if isinstance(error, UserError) else traceback.format_exception(error, limit=_FRAMES)
+    text = "".join(lines).rstrip().encode(errors="backslashreplace").decode()
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
