@@ -67,13 +67,6 @@ def test_every_panel_shows_the_numbers_and_their_bands(tmp_path):
     ]
 
 
-def test_a_method_looks_the_same_whatever_the_panel_and_unlike_the_others(tmp_path):
-    figure = render_figure(load(tmp_path), FIGURE1, "yeast")
-    looks = [{li.get_label(): (li.get_color(), li.get_marker()) for li in ax.lines} for ax in figure.axes]
-    assert looks[1:] == looks[:-1]
-    assert len({colour for colour, _ in looks[0].values()}) == len({marker for _, marker in looks[0].values()}) == 4
-
-
 def test_percentages_stand_as_written(tmp_path):
     figure = render_figure(load(tmp_path, PERCENTS), FIGURE1, "yeast")
     ax = figure.axes[0]
@@ -115,21 +108,11 @@ def test_one_split_one_point_and_a_method_without_the_parameter(tmp_path):
     assert len(canvas.save(figure, tmp_path / "f", "title")) == 2
 
 
-def test_what_does_not_fit_is_said(tmp_path):
+def test_nothing_is_written_where_a_layout_does_not_fit(tmp_path):
     got = load(tmp_path, metrics=METRICS[:2])
-    with pytest.raises(ResultsError, match="needs the metric prediction_error; did you mean"):
+    with pytest.raises(ResultsError, match="trial: layout chen_lin_2012/figure1: needs the metric prediction_error"):
         figures.write_all(got)
     assert not (got.folder / "figures").exists()
-    with pytest.raises(ResultsError, match=r"needs a sweep of learner\.alpha \(swept: label_space"):
-        render_figure(got, {**FIGURE1, "x": "learner.alpha"}, "yeast")
-    with pytest.raises(ResultsError, match="no data set 'scene'"):
-        render_figure(load(tmp_path / "all"), FIGURE1, "scene")
-    paths = ["learner.alpha", PATH]
-    values = {("yeast", "A", a, p, k): (0.1, 0.1, 4) for a in "12" for p in "12" for k in METRICS}
-    config = experiment(["yeast"], ["A"], METRICS, {path: ["1", "2"] for path in paths})
-    twice = open_results(write_folder(tmp_path / "two", config, values, paths))
-    with pytest.raises(ResultsError, match=r"learner\.alpha is swept too"):
-        render_figure(twice, FIGURE1, "yeast")
 
 
 # -------------------------------------------------------------------- curves of any experiment
@@ -164,8 +147,6 @@ def test_a_panel_for_each_data_set_and_a_figure_for_each_metric(tmp_path):
     assert [p.name for p in figures.write_all(got)] == [f"curves_{m}.{e}" for m in METRICS[:2] for e in ("svg", "png")]
     got = change_experiment(got, figures=[{**entry, "metric": "encoding_error"}])
     assert [p.name for p in figures.write_all(got)] == ["curves.svg", "curves.png"]
-    with pytest.raises(ResultsError, match="no metric 'yeast'"):
-        render_figure(got, entry, "yeast")
 
 
 def test_a_logarithmic_axis(tmp_path):
@@ -204,23 +185,6 @@ def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, n):
     labels = [ax.xaxis.label.get_window_extent() for ax in figure.axes[:columns]]
     assert all(left.x1 < right.x0 for left, right in pairwise(labels))
     assert labels[-1].x1 <= figure.bbox.width
-
-
-def test_twenty_methods_look_unlike_each_other(tmp_path):
-    methods = [f"M{k}" for k in range(20)]
-    values = {("d", m, p, METRICS[0]): (0.1, 0.01, 4) for m in methods for p in "12"}
-    config = experiment(["d"], methods, METRICS[:1], {PATH: ["1", "2"]})
-    got = open_results(write_folder(tmp_path / "trial", config, values, [PATH]))
-    lines = render_figure(got, CURVES, "d").axes[0].lines
-    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
-    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 20
-
-
-def test_a_layout_of_curves_that_does_not_fit(tmp_path):
-    with pytest.raises(ResultsError, match="metrics: the panels name their metrics themselves"):
-        render_figure(load(tmp_path), {**FIGURE1, "metrics": ["loss_bound"]}, "yeast")
-    with pytest.raises(ResultsError, match="needs the metric f1"):
-        render_figure(load(tmp_path), {**CURVES, "metrics": ["f1"]}, "yeast")
 
 
 # -------------------------------------------------------------------- boxes, bars, times, heat maps
@@ -310,18 +274,6 @@ def test_lines_for_the_values_of_a_second_sweep_for_data_sets_and_for_metrics(tm
     np.testing.assert_allclose(lines["Hamming loss"], np.array([11, 12, 13]) / 13)
     np.testing.assert_allclose(lines["F1"], np.array([111, 112, 113]) / 113)
     assert figure.legends[0].get_title().get_text().endswith("over 4 splits; n_components = 2")
-
-
-def test_sensitivity_has_data_sets_across_and_metrics_down(tmp_path):
-    got = swept_twice(tmp_path)
-    entry = {"layout": "sensitivity", "x": ALPHA, "at": {PATH: 1}, "metrics": ["hamming_loss", "f1"]}
-    assert list_subjects(got, entry) == [()]
-    figure = render_figure(got, entry)
-    assert [(ax.get_title(loc="left"), ax.get_ylabel()) for ax in figure.axes] == [
-        (d, m) for m in ("Hamming loss", "F1") for d in ("yeast", "scene")
-    ]
-    lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[3].lines}
-    assert lines == {"A": [1101, 1102, 1103], "B": [1107, 1108, 1109], "C": [1105] * 3}
 
 
 def test_boxes_are_of_the_single_splits(tmp_path):
@@ -423,20 +375,24 @@ def test_the_figures_that_fit_an_experiment(tmp_path):
 def test_what_does_not_go_together(tmp_path):
     got = swept_twice(tmp_path)
     for entry, told in (
-        ({"layout": "curves"}, r"learner\.alpha is swept too, so a method has several curves"),
-        ({"layout": "boxes"}, r"learner\.alpha is swept too; choose a value by `at:`"),
         ({"layout": "curves", "at": {ALPHA: 3}}, r"at: learner\.alpha has no value 3 \(it has: 0\.1, 1, 10\)"),
         ({"layout": "curves", "at": {"learner.beta": 3}}, r"needs a sweep of learner\.beta"),
         ({"layout": "curves", "lines": "datasets", "panels": "datasets"}, "one for each of the datasets"),
         ({"layout": "bars", "panels": "datasets"}, "one for each of the datasets"),
+        ({"layout": "boxes"}, r"learner\.alpha is swept too; choose a value by `at:`"),
         ({"layout": "boxes", "lines": "metrics"}, "lines: only curves have lines"),
         ({"layout": "boxes", "normalise": "max"}, "normalise: only curves and bars"),
         ({"layout": "boxes", "y": ALPHA}, "y: only a heat map"),
         ({"layout": "curves", "x": "dataset"}, "x: must be a swept path, and not dataset"),
         ({"layout": "curves", "datasets": ["flags"], "at": {ALPHA: 1}}, "no data set 'flags'"),
+        ({**FIGURE1, "metrics": ["f1"]}, "metrics: the panels name their metrics themselves"),
     ):
         with pytest.raises(ResultsError, match=told):
             render_figure(got, entry, "yeast")
+    with pytest.raises(ResultsError, match="no data set 'flags'"):
+        render_figure(got, {"layout": "curves", "at": {ALPHA: 1}}, "flags")
+    with pytest.raises(ResultsError, match="no metric 'yeast'"):
+        render_figure(got, {"layout": "curves", "at": {ALPHA: 1}, "panels": "datasets"}, "yeast")
 
 
 def test_names_are_cut_off_and_shown_without_control_characters(tmp_path):
