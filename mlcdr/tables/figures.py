@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -187,12 +188,12 @@ def _check(results: Results, layout: FigureLayout, name: str, subject: Sequence[
 
 
 def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
-    spots, columns = _list_spots(results, layout, subject)
-    figure, axes = new_figure(len(spots), columns, layout.size)
     methods = _order_methods(results, layout)
+    spots, columns = _list_spots(Spot(results, layout, methods, **subject))
+    figure, axes = new_figure(len(spots), columns, layout.size)
     shown: dict[str, Any] = {}
     for spot, ax in zip(spots, axes, strict=True):
-        for label, handle in draw_panel(ax, results, layout, spot, methods).items():
+        for label, handle in draw_panel(ax, spot).items():
             shown.setdefault(label, handle)
     titles = {**subject, "metric": name_metric(results, subject.get("metric", ""))}
     write_heading(figure, ", ".join(titles[each] for each in layout.apart) or results.name)
@@ -202,17 +203,18 @@ def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) ->
     return figure
 
 
-def _list_spots(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> tuple[list[Spot], int]:
-    """The panels of one figure, row by row, and how many stand side by side."""
+def _list_spots(whole: Spot) -> tuple[list[Spot], int]:
+    """The panels of one figure, row by row, and how many stand side by side; `whole` is what all of them show."""
+    layout = whole.layout
     if not isinstance(layout.panels, str):
-        spots = [Spot(**subject, metric=panel.metric, title=panel.title, label=panel.label) for panel in layout.panels]
+        spots = [replace(whole, **panel.model_dump()) for panel in layout.panels]
         return spots, min(layout.columns, len(spots))
-    there = _list_measured(results, layout)
+    there = _list_measured(whole.results, layout)
     kinds = [kind.removesuffix("s") for kind in layout.panels.split("_by_")]
     spots = []
     for values in itertools.product(*(there[kind] for kind in kinds)):
-        own = dict(zip(kinds, values, strict=True))
-        spots.append(Spot(**{**subject, **own}))
+        own: dict[str, Any] = dict(zip(kinds, values, strict=True))
+        spots.append(replace(whole, **own))
     if len(kinds) > 1:
         return spots, len(there[kinds[1]])
     return spots, min(layout.columns, len(spots))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
@@ -39,17 +40,37 @@ Legend = dict[str, Any]
 
 @dataclass(frozen=True)
 class Spot:
-    """The data set, metric and method of a panel; empty for a dimension that its lines or its axis show."""
+    """What one panel shows.
 
+    Attributes
+    ----------
+    results : Results
+    layout : FigureLayout
+        With its axes settled.
+    methods : sequence of str
+        Those with results, in the order of the legend.
+    dataset, metric, method : str
+        What the panel is of; empty for a dimension that its lines or its axis show.
+    title, label : str
+        Above the panel, and along the axis of the metric, where the layout has them.
+    """
+
+    results: Results
+    layout: FigureLayout
+    methods: Sequence[str]
     dataset: str = ""
     metric: str = ""
     method: str = ""
     title: str = ""
     label: str = ""
 
+    def number(self, method: str) -> int:
+        """The method's number, which sets its colour and marker."""
+        return self.results.methods.index(method)
 
-def draw_panel(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
-    """Draw one panel of a layout whose axes are settled.
+
+def draw_panel(ax: Axes, spot: Spot) -> Legend:
+    """Draw one panel.
 
     Raises
     ------
@@ -63,8 +84,8 @@ def draw_panel(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, met
         "scatter": _draw_scatter,
         "heatmap": _draw_heat_map,
     }
-    ax.set_title(spot.title or _head(results, layout, spot), parse_math=bool(spot.title))
-    return draw[layout.draw](ax, results, layout, spot, methods)
+    ax.set_title(spot.title or _head(spot), parse_math=bool(spot.title))
+    return draw[spot.layout.draw](ax, spot)
 
 
 def name_metric(results: Results, metric: str) -> str:
@@ -78,41 +99,54 @@ def list_datasets(results: Results, layout: FigureLayout) -> tuple[str, ...]:
     return tuple(name for name in measured if layout.datasets is None or name in layout.datasets)
 
 
-def _head(results: Results, layout: FigureLayout, spot: Spot) -> str:
+def _head(spot: Spot) -> str:
     """The data set where there is a panel for each; the metric where no axis has its name."""
-    panels = layout.panels if isinstance(layout.panels, str) else ""
-    dataset = shorten_name(spot.dataset) if "datasets" in panels else ""
-    metric = name_metric(results, spot.metric) if "metrics" in panels and layout.draw == "heatmap" else ""
-    return ": ".join(part for part in (dataset, metric) if part)
+    panels = spot.layout.panels
+    if not isinstance(panels, str):
+        return ""
+    parts = []
+    if "datasets" in panels:
+        parts.append(shorten_name(spot.dataset))
+    if "metrics" in panels and spot.layout.draw == "heatmap":
+        parts.append(name_metric(spot.results, spot.metric))
+    return ": ".join(parts)
 
 
-def _label_values(ax: Axes, results: Results, layout: FigureLayout, spot: Spot) -> None:
+def _label_values(ax: Axes, spot: Spot) -> None:
     """Label the axis of the metric."""
-    label = spot.label or name_metric(results, spot.metric) or "value"
-    share = {"none": "", "max": " / largest", "min": " / smallest"}[layout.normalise]
+    label = spot.label or name_metric(spot.results, spot.metric) or "value"
+    share = {"none": "", "max": " / largest", "min": " / smallest"}[spot.layout.normalise]
     ax.set_ylabel(label + share, parse_math=bool(spot.label))
-    ax.set_yscale(layout.y_scale)
+    ax.set_yscale(spot.layout.y_scale)
 
 
-def _label_path(ax: Axes, results: Results, layout: FigureLayout) -> None:
+def _label_path(ax: Axes, spot: Spot) -> None:
     """Label the horizontal axis of a swept path."""
-    percent = all(value.endswith("%") for value in results.values(layout.x))
-    own = (layout.x_label_percent if percent else "") or layout.x_label
-    path = shorten_name(shorten_path(layout.x, results.swept))
-    label_below(ax, own or path, parse_math=bool(own))  # a path is a path, whatever stands in it
+    layout = spot.layout
+    own = layout.x_label
+    if layout.x_label_percent and all(value.endswith("%") for value in spot.results.values(layout.x)):
+        own = layout.x_label_percent
+    path = shorten_path(layout.x, spot.results.swept)
+    label_below(ax, own or shorten_name(path), parse_math=bool(own))  # a path is a path, whatever stands in it
 
 
 # -------------------------------------------------------------------- the numbers of a panel
 
 
-def _look_up(results: Results, layout: FigureLayout, spot: Spot, places: pd.DataFrame) -> pd.DataFrame:
+def _look_up(spot: Spot, places: pd.DataFrame) -> pd.DataFrame:
     """The numbers at some places; the panel's subject and the layout's `at` say what `places` does not.
 
     The column `spread` is what the layout's `band` shows: 0 where it shows none, NaN where it is not known.
     """
-    fixed = {"dataset": spot.dataset, "method": spot.method, "metric": spot.metric, **layout.at}
+    fixed = {
+        "dataset": spot.dataset,
+        "method": spot.method,
+        "metric": spot.metric,
+        **spot.layout.at,
+    }
     rest = {name: value for name, value in fixed.items() if name not in places}
-    return _with_spread(results.at(places.assign(**rest)), layout)
+    cells = spot.results.at(places.assign(**rest))
+    return _with_spread(cells, spot.layout)
 
 
 def _with_spread(cells: pd.DataFrame, layout: FigureLayout) -> pd.DataFrame:
@@ -140,44 +174,48 @@ def _normalise(cells: pd.DataFrame, layout: FigureLayout, by: str) -> pd.DataFra
 # -------------------------------------------------------------------- curves
 
 
-def _draw_curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
-    values = results.values(layout.x)
+def _draw_curves(ax: Axes, spot: Spot) -> Legend:
+    layout = spot.layout
+    values = spot.results.values(layout.x)
     kind = LINE_KINDS.get(layout.lines, layout.lines)
-    names = _list_lines(results, layout, methods)
-    cells = _look_up(results, layout, spot, make_places({kind: names, layout.x: values}))
-    cells["x"] = cells[layout.x].map(dict(zip(values, place_values(values), strict=True)))
+    names = _list_lines(spot)
+    cells = _look_up(spot, make_places({kind: names, layout.x: values}))
+    places = dict(zip(values, place_values(values), strict=True))
+    cells["x"] = cells[layout.x].map(places)
     cells = _normalise(cells[cells["n"] > 0], layout, kind)
     legend: Legend = {}
     for k, name in enumerate(names):
         line = cells[cells[kind] == name]
-        look = results.methods.index(name) if kind == "method" else k
-        if len(line):
-            label = _name_line(results, layout, name)
-            legend[label] = _draw_curve(ax, line, label, look)
-    _label_path(ax, results, layout)
-    _label_values(ax, results, layout, spot)
+        if line.empty:
+            continue
+        label = _name_line(spot, name)
+        legend[label] = _draw_curve(ax, line, label, spot.number(name) if kind == "method" else k)
+    _label_path(ax, spot)
+    _label_values(ax, spot)
     ax.set_xscale(layout.x_scale)
     mark_values(ax, values)
     return legend
 
 
-def _list_lines(results: Results, layout: FigureLayout, methods: Sequence[str]) -> Sequence[str]:
+def _list_lines(spot: Spot) -> Sequence[str]:
     """What the lines of a panel are of."""
-    if layout.lines == "methods":
-        return methods
-    if layout.lines == "datasets":
-        return list_datasets(results, layout)
-    if layout.lines == "metrics":
-        return layout.chosen_metrics or results.metrics
-    return results.values(layout.lines)
+    lines = spot.layout.lines
+    if lines == "methods":
+        return spot.methods
+    if lines == "datasets":
+        return list_datasets(spot.results, spot.layout)
+    if lines == "metrics":
+        return spot.layout.chosen_metrics or spot.results.metrics
+    return spot.results.values(lines)
 
 
-def _name_line(results: Results, layout: FigureLayout, name: str) -> str:
-    if layout.lines == "metrics":
-        return name_metric(results, name)
-    if layout.lines in LINE_KINDS:
+def _name_line(spot: Spot, name: str) -> str:
+    lines = spot.layout.lines
+    if lines == "metrics":
+        return name_metric(spot.results, name)
+    if lines in LINE_KINDS:
         return name
-    return f"{shorten_path(layout.lines, results.swept)} = {name}"
+    return f"{shorten_path(lines, spot.results.swept)} = {name}"
 
 
 def _draw_curve(ax: Axes, line: pd.DataFrame, label: str, k: int) -> Line2D:
@@ -192,43 +230,46 @@ def _draw_curve(ax: Axes, line: pd.DataFrame, label: str, k: int) -> Line2D:
 # -------------------------------------------------------------------- boxes and bars
 
 
-def _draw_groups(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
+def _draw_groups(ax: Axes, spot: Spot) -> Legend:
     """A group of boxes or bars for each value of a swept path or data set; or the methods side by side."""
-    by, groups = _list_groups(results, layout, spot)
-    cells = _look_up(results, layout, spot, make_places({by: groups, "method": methods}))
-    cells = _normalise(cells[cells["n"] > 0], layout, by)
-    width = _GROUP / len(methods)
-    offsets = {method: (i - (len(methods) - 1) / 2) * width for i, method in enumerate(methods)}
-    splits = _list_split_values(results, cells) if layout.draw == "boxes" else {}
+    by, groups = _list_groups(spot)
+    cells = _look_up(spot, make_places({by: groups, "method": spot.methods}))
+    cells = _normalise(cells[cells["n"] > 0], spot.layout, by)
+    width = _GROUP / len(spot.methods)
+    middle = (len(spot.methods) - 1) / 2
+    offsets = {method: (i - middle) * width for i, method in enumerate(spot.methods)}
+    splits = _list_split_values(spot.results, cells) if spot.layout.draw == "boxes" else {}
     legend: Legend = {}
     for index, cell in cells.iterrows():
         method = cell["method"]
         x = groups.index(cell[by]) + offsets[method]
-        k = results.methods.index(method)
-        if layout.draw == "bars":
+        k = spot.number(method)
+        if spot.layout.draw == "bars":
             legend[method] = _draw_bar(ax, cell, x, width, k)
         else:
             legend[method] = _draw_box(ax, splits.get(index, []), x, width, k, method)
-    _label_values(ax, results, layout, spot)
+    _label_values(ax, spot)
     ax.grid(False, axis="x")
-    if layout.x == "method":
-        mark_names(ax, list(offsets.values()), methods)
+    if spot.layout.x == "method":
+        mark_names(ax, list(offsets.values()), spot.methods)
         return {}  # the methods' names are on the axis
-    if layout.x == "dataset":
+    if spot.layout.x == "dataset":
         mark_names(ax, range(len(groups)), groups)
     else:
-        ax.set_xticks(range(len(groups)), [shorten_name(value) for value in groups], parse_math=False)
-        _label_path(ax, results, layout)
+        names = [shorten_name(value) for value in groups]
+        ax.set_xticks(range(len(groups)), names, parse_math=False)
+        _label_path(ax, spot)
     return legend
 
 
-def _list_groups(results: Results, layout: FigureLayout, spot: Spot) -> tuple[str, Sequence[str]]:
+def _list_groups(spot: Spot) -> tuple[str, Sequence[str]]:
     """What the groups are of, and the value of each."""
-    if layout.x == "method":
+    x = spot.layout.x
+    if x == "method":
         return "dataset", [spot.dataset]
-    if layout.x == "dataset":
-        return "dataset", list_datasets(results, layout)
-    return layout.x, results.values(layout.x)
+    if x == "dataset":
+        return "dataset", list_datasets(spot.results, spot.layout)
+    return x, spot.results.values(x)
 
 
 def _list_split_values(results: Results, cells: pd.DataFrame) -> dict[Any, list[float]]:
@@ -282,15 +323,16 @@ def _draw_box(ax: Axes, values: Sequence[float], x: float, width: float, k: int,
 # -------------------------------------------------------------------- accuracy against time
 
 
-def _draw_scatter(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
-    cells = _pair_with_time(results, layout, spot)
+def _draw_scatter(ax: Axes, spot: Spot) -> Legend:
+    layout, results = spot.layout, spot.results
+    cells = _pair_with_time(spot)
     varied = [path for path in results.swept if path not in layout.at and len(results.values(path)) > 1]
     legend: Legend = {}
-    for method in methods:
+    for method in spot.methods:
         points = cells[cells["method"] == method]
         if points.empty:
             continue
-        k = results.methods.index(method)
+        k = spot.number(method)
         look = {"zorder": 3, "linestyle": "none", **styles.mark(k)}
         if len(varied) == 1:  # the points of one sweep are joined
             look = {**styles.curve(k), "linewidth": 0.8}
@@ -307,48 +349,60 @@ def _draw_scatter(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, 
                 zorder=2,
             )
     stretch_times(ax, layout.x_scale)
-    ax.set_xlabel(layout.x_label or f"{name_metric(results, layout.x)} (mean)", parse_math=bool(layout.x_label))
-    _label_values(ax, results, layout, spot)
+    own = layout.x_label
+    ax.set_xlabel(own or f"{name_metric(results, layout.x)} (mean)", parse_math=bool(own))
+    _label_values(ax, spot)
     return legend
 
 
-def _pair_with_time(results: Results, layout: FigureLayout, spot: Spot) -> pd.DataFrame:
+def _pair_with_time(spot: Spot) -> pd.DataFrame:
     """The means of the panel's metric, each with the `time` of the same method and point."""
-    cells = results.summary[results.summary["dataset"] == spot.dataset]
-    for path, value in layout.at.items():
+    summary = spot.results.summary
+    cells = summary[summary["dataset"] == spot.dataset]
+    for path, value in spot.layout.at.items():
         cells = cells[cells[path].isin([value, ""])]  # "" of a method without the parameter
-    keys = ["method", *results.swept]
-    times = cells.loc[cells["metric"] == layout.x, [*keys, "mean"]].rename(columns={"mean": "time"})
+    keys = ["method", *spot.results.swept]
+    times = cells[cells["metric"] == spot.layout.x]
+    times = times[[*keys, "mean"]].rename(columns={"mean": "time"})
     paired = cells[cells["metric"] == spot.metric].merge(times, on=keys)
-    return _with_spread(paired.sort_values(keys), layout)
+    return _with_spread(paired.sort_values(keys), spot.layout)
 
 
 # -------------------------------------------------------------------- heat maps
 
 
-def _draw_heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
+def _draw_heat_map(ax: Axes, spot: Spot) -> Legend:
+    layout, results = spot.layout, spot.results
     across, down = results.values(layout.x), results.values(layout.y)
-    found = _look_up(results, layout, spot, make_places({layout.y: down, layout.x: across}))
+    found = _look_up(spot, make_places({layout.y: down, layout.x: across}))
     cells = found["mean"].to_numpy(float).reshape(len(down), len(across))
     better = results.metric_facts(spot.metric).higher_is_better
     ax.set_facecolor(_MISSING)
-    image = ax.imshow(cells, cmap="cividis_r" if better is False else "cividis", aspect="auto", origin="lower")
+    colours = "cividis_r" if better is False else "cividis"
+    image = ax.imshow(cells, cmap=colours, aspect="auto", origin="lower")
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.06)
     bar.ax.tick_params(labelsize=6.5)
     bar.outline.set_visible(False)
-    if cells.size <= _WRITTEN and np.nanmax(np.abs(cells), initial=0) < _WIDEST and len(across) <= _TICKS:
+    largest = np.nanmax(np.abs(cells), initial=0)
+    if cells.size <= _WRITTEN and largest < _WIDEST and len(across) <= _TICKS:
         _write_cells(ax, cells, image)
     _frame_best(ax, cells, better)
     ax.grid(False)
-    for axis, values in ((ax.xaxis, across), (ax.yaxis, down)):
-        step = math.ceil(len(values) / _TICKS)
-        axis.set_ticks(range(0, len(values), step), [shorten_name(value) for value in values[::step]], parse_math=False)
+    _mark_every(ax.xaxis, across)
+    _mark_every(ax.yaxis, down)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    _label_path(ax, results, layout)
+    _label_path(ax, spot)
     path = shorten_name(shorten_path(layout.y, results.swept))
     ax.set_ylabel(spot.label or path, parse_math=bool(spot.label))
     return {}
+
+
+def _mark_every(axis: Axis, values: Sequence[str]) -> None:
+    """A tick at each value, or at every second, third … of many."""
+    step = math.ceil(len(values) / _TICKS)
+    names = [shorten_name(value) for value in values[::step]]
+    axis.set_ticks(range(0, len(values), step), names, parse_math=False)
 
 
 def _frame_best(ax: Axes, cells: np.ndarray, higher_is_better: bool | None) -> None:
