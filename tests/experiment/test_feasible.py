@@ -9,9 +9,11 @@ import pytest
 
 from mlcdr.config.data_checks import compare_with_data
 from mlcdr.config.loading import experiment_from
+from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
+from mlcdr.experiment.method import FAMILIES
 from tests.small import FOUR, SIZES, plain, write_dataset
 
 
@@ -52,190 +54,28 @@ def test_what_fits_is_not_told(arff: Path) -> None:
     assert told(arff, **of(parts)) == [], "an instance space may show its parts fewer labels than there are"
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"sweep": {SIZES: [1, 7]}}, f"sweep.{SIZES}.1: 7 is more than the 6 labels of tiny"),
-        (of({"label_space": {"plst": 7}}), "methods.A.label_space.plst.n_components: 7 is more than the 6 labels"),
-        (of({"feature_space": {"pca": 6}}), "methods.A.feature_space.pca.n_components: 6 is more than the 5 features"),
-        (of({"feature_space": {"jmi": 6}}), "methods.A.feature_space.jmi.n_features: 6 is more than the 5 features"),
-        (
-            of({"feature_space": [{"pca": 6}, {"pca": 9}]}),
-            "methods.A.feature_space.0.pca.n_components: 6 is more than the 5 features",
-        ),
-        (
-            of({"feature_space": {"rfs": {"n_features": 6}}}),
-            "methods.A.feature_space.rfs.n_features: 6 is more than the 5 features of tiny",
-        ),
-        (
-            of({"feature_space": {"mifs": {"n_components": 7}}}),
-            "methods.A.feature_space.mifs.n_components: 7 is more than the 6 labels of tiny",
-        ),
-        (
-            of({"feature_space": {"reader": {"n_components": 7}}}),
-            "methods.A.feature_space.reader.n_components: 7 is more than the 6 labels",
-        ),
-        (
-            of({"learner": {"reader_le": {"n_components": 7}}}),
-            "methods.A.learner.reader_le.n_components: 7 is more than the 6",
-        ),
-        (
-            of({"learner": {"occ": {"n_features": 6}}}),
-            "methods.A.learner.occ.n_features: 6 is more than the 5 features",
-        ),
-        (
-            of({"learner": {"classifier_chain": {"features": {"mlfs": {"n_features": 6}}}}}),
-            "methods.A.learner.classifier_chain.features.mlfs.n_features: 6 is more than the 5 features of tiny",
-        ),
-        (
-            of({"learner": {"classifier_chain": {"features": {"same_for_all": {"selector": {"jmi": 6}}}}}}),
-            "methods.A.learner.classifier_chain.features.same_for_all.selector.jmi.n_features: 6 is more than the 5",
-        ),
-        (
-            {
-                **of({"learner": {"ensemble": {"estimator": {"occ": {}}}}}),
-                "sweep": {"learner.estimator.n_features": [2, 3]},
-            },
-            "sweep.learner.estimator.n_features.1: 3 is more than the 2 features of tiny that a member of the ensemble",
-        ),
-        (
-            of({"learner": {"ensemble": {"estimator": {"occ": {"n_features": 4}}, "variant": "published_code"}}}),
-            "methods.A.learner.ensemble.estimator.occ.n_features: 4 is more than the 3 features of tiny that a member",
-        ),
-        (
-            {
-                **of({"learner": {"ensemble": {"estimator": {"occ": {"n_features": 4}}}}}),
-                "sweep": {"learner.features": ["80%", "40%", None]},
-            },
-            "methods.A.learner.ensemble.estimator.occ.n_features: 4 is more than the 2 features of tiny that a member",
-        ),
-        (
-            of(
-                {
-                    "learner": {
-                        "ensemble": {
-                            "estimator": {"ensemble": {"estimator": {"occ": {"n_features": 2}}}},
-                            "features": 3,
-                        }
-                    }
-                }
-            ),
-            "methods.A.learner.ensemble.estimator.ensemble.estimator.occ.n_features: 2 is more than the 1 features of ",
-        ),
-        (
-            of({"learner": {"ensemble": {"estimator": {"occ": {"n_features": 5}}, "features": 6}}}),
-            "methods.A.learner.ensemble.features: 6 is more than the 5 there are (tiny)",
-        ),
-        (
-            {**of({"learner": "ensemble"}), "sweep": {"learner.instances": [45, 46]}},
-            "sweep.learner.instances.1: 46 is more than the 45 there are (tiny)",
-        ),
-        (
-            of({"learner": {"classifier_chain": {"order": [0, 1, 2, 4, 3]}}}),
-            "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
-        ),
-        (
-            of({"learner": {"classifier_chain": {"order": ["a", 1, 2, 3, 4, 5]}}}),
-            "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
-        ),
-        (
-            of({"learner": {"classifier_chain": {"order": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]}}}),
-            "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
-        ),
-        (
-            of({"learner": {"ensemble": {"estimator": {"occ": {"order": [0, 1, 2, 3, 4, 5, 6]}}}}}),
-            "methods.A.learner.ensemble.estimator.occ.order: order must hold each of the 6 labels 0, 1, … once",
-        ),
-        (
-            {**of({"learner": "k_dependence_chain"}), "sweep": {"learner.order": ["random", [1, 1, 2, 3, 4, 5]]}},
-            "sweep.learner.order.1: order must hold each of the 6 labels 0, 1, … once",
-        ),
-        (
-            of({"learner": {"bayesian_classifier_chain": {"root": 6}}}),
-            "methods.A.learner.bayesian_classifier_chain.root: root 6 is none of the 6 labels (tiny)",
-        ),
-        (
-            of({"learner": {"rakel": {"labelsets": [[0, 1], [5, 6]]}}}),
-            "methods.A.learner.rakel.labelsets: a set holds some of the labels 0, …, 5, once each",
-        ),
-        (
-            of({"learner": {"mlsf": {"groups": [[0, 1], [2, 3]]}}}),
-            "methods.A.learner.mlsf.groups: groups must hold each of the 6 labels 0, 1, … once",
-        ),
-        (of({"dual_space": {"ddsr": 6}}), "methods.A.dual_space.ddsr.n_components: 6 is more than the 5 features"),
-        (of({"dual_space": {"idsr": {"n_labels": 7}}}), "methods.A.dual_space.idsr.n_labels: 7 is more than the 6"),
-        (
-            of(
-                {
-                    "label_space": "plst",
-                    "tune": {"grid": {SIZES: [2, 8]}, "folds": 2, "metric": "hamming_loss", "scope": "split"},
-                }
-            ),
-            f"methods.A.tune.grid.{SIZES}: 8 is more than the 6 labels of tiny",
-        ),
-        ({"splits": {"kind": "kfold", "folds": 61, "seed": 1}}, "splits.folds: 61 folds of the 60 rows of tiny"),
-        (
-            {"splits": {"kind": "shuffle", "repeats": 2, "train_size": 60, "seed": 1}},
-            "splits.train_size: 60 of the 60 rows of tiny leaves 0 rows for testing",
-        ),
-        (
-            {"splits": {"kind": "kfold", "folds": 3, "seed": 1, "labelled": 41}},
-            "splits.labelled: 41 rows of the 40 that train on tiny",
-        ),
-        ({"sweep": {"splits.labelled": [1, 46]}}, "splits.labelled: 46 rows of the 45 that train on tiny"),
-        (
-            {"splits": {"kind": "shuffle", "repeats": 2, "train_size": 0.001, "seed": 1}},
-            "splits.train_size: 0.001 of the 60 rows of tiny leaves 60 rows for testing and 0 for training",
-        ),
-    ],
-)
-def test_what_does_not_fit_is(arff: Path, changes: dict[str, Any], expected: str) -> None:
-    (line,) = told(arff, **changes)
+def table(name: str) -> list[Any]:
+    """The pairs of a table of text: changes to the config, or parts of its method, and how the line begins."""
+    text = (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
+    return [pytest.param(*record.splitlines(), id=record.splitlines()[0]) for record in text.split("\n\n")]
+
+
+def read(written: str) -> dict[str, Any]:
+    """The changes to the config that a record of a table has."""
+    changes = read_yaml_text(written, "a table").data
+    parts = {key: changes.pop(key) for key in (*FAMILIES, "tune") if key in changes}
+    return (of(parts) if parts else {}) | changes
+
+
+@pytest.mark.parametrize(("written", "expected"), table("misfits"))
+def test_what_does_not_fit_is_told(arff: Path, written: str, expected: str) -> None:
+    (line,) = told(arff, **read(written))
     assert line.startswith(expected)
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        (of({"learner": {"rakel": {"k": 99}}}), "methods.A.learner.rakel.k: 99 is more than the 6 labels of tiny"),
-        (of({"learner": {"mlknn": 99}}), "methods.A.learner.mlknn.k: 99 is more than the 45 training rows of tiny"),
-        (
-            of({"instance_space": {"cbmlc": {"n_clusters": 46}}, "learner": {"rakel": {"k": 6}}}),
-            "methods.A.instance_space.cbmlc.n_clusters: 46 is more than the 45 training rows of tiny",
-        ),
-        (
-            of({"instance_space": "cbmlc", "learner": {"rakel": {"k": 7}}}),
-            "methods.A.learner.rakel.k: 7 is more than the 6 labels of tiny",
-        ),
-        (
-            of({"feature_space": ["pca", {"relieff": {"n_neighbors": 60}}]}),
-            "methods.A.feature_space.1.relieff.n_neighbors: 60 is more than the 45 training rows of tiny",
-        ),
-        (
-            of({"learner": {"homer": {"estimator": {"binary_relevance": {"estimator": {"mlknn": 50}}}}}}),
-            "methods.A.learner.homer.estimator.binary_relevance.estimator.mlknn.k: 50 is more than the 45 training",
-        ),
-        (
-            of({"learner": {"ensemble": {"estimator": {"mlknn": 40}, "instances": 30}}}),
-            "methods.A.learner.ensemble.estimator.mlknn.k: 40 is more than the 30 training rows of tiny that a member",
-        ),
-        (of({"threshold": {"r_cut": 7}}), "methods.A.threshold.r_cut.n: 7 is more than the 6 labels of tiny"),
-        (
-            {**of({"learner": "occ"}), "sweep": {"learner.n_parents": [6, 0.8, 7]}},
-            "sweep.learner.n_parents.2: 7 is more than the 6 labels of tiny",
-        ),
-        (
-            {
-                **of({"learner": {"mlknn": 30}}),
-                "splits": {"kind": "kfold", "folds": 2, "seed": 1},
-                "datasets": [{"synthetic": {"n_instances": 40, "n_features": 4, "n_labels": 3, "seed": 1}}],
-            },
-            "methods.A.learner.mlknn.k: 30 is more than the 20 training rows of ",
-        ),
-    ],
-)
-def test_what_is_cut_down_is_remarked(arff: Path, changes: dict[str, Any], expected: str) -> None:
-    found = compare_with_data(experiment_from(plain(arff, **changes)))
+@pytest.mark.parametrize(("written", "expected"), table("cut_down"))
+def test_what_is_cut_down_is_remarked(arff: Path, written: str, expected: str) -> None:
+    found = compare_with_data(experiment_from(plain(arff, **read(written))))
     assert found.mistakes == []
     (line,) = found.remarks
     assert line.startswith(expected)
