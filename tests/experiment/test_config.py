@@ -20,6 +20,7 @@ from mlcdr.experiment.model import MetricSpec, method_text
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
 from mlcdr.methods.component import Component
 from tests import small
+from tests.experiment.tables import records
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
 
@@ -371,13 +372,8 @@ FRACTION = "must be a fraction between 0 and 1 (0.9 or 90%), a whole number of r
 LINE = "must be one line of text without spaces around it"
 
 
-MISTAKES = (Path(__file__).parent / "mistakes.txt").read_text(encoding="utf-8").strip().split("\n\n")
-"""What is written in GOOD => what is written instead, and how the line begins that tells it."""
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_gives_one_line(mistake, problems):
-    change, message = mistake.split("\n")
+@pytest.mark.parametrize(("change", "message"), records("mistakes"))
+def test_a_mistake_gives_one_line(change, message, problems):
     old, _, new = change.replace("\\n", "\n").partition(" =>")
     (line,) = problems(changed(old, new.removeprefix(" ")))
     assert line.startswith(f"f.yaml:{message}")
@@ -479,43 +475,7 @@ def test_the_longest_key_wins(load):
     assert experiment.methods["PLST"].label_space.name == "plst"
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("splits.repeats", "--set splits.repeats: expected key.path=value"),
-        ("=3", "--set =3: expected key.path=value"),
-        ("splits.repeats=0", "--set splits.repeats: must be at least 1, found 0"),
-        ("splits={kind: kfold, seed: 1}", "--set splits: splits.folds: this key is missing"),
-        (
-            "splits.foo=1",
-            "--set splits.foo: unknown key (known: kind, repeats, train_size, seed, stratified, groups, labelled)",
-        ),
-        ("foo.bar=1", f"--set foo.bar: foo: unknown key (known: {TOP})"),
-        ("splits..seed=1", "--set splits..seed: a key is empty; expected key.path=value"),
-        (
-            "splits.seed=010",
-            "--set splits.seed: 010 is read differently by different programs; write 10, or '010' for text",
-        ),
-        ("datasets=[a", "--set datasets: expected `,` or `]` in the list in brackets that begins on line 1"),
-        ("datasets={a: 1, a: 2}", "--set datasets: a: repeated key; keep one"),
-        ("datasets.3=x", "--set datasets.3: datasets is a list of 1 items, numbered from 0; it has no item '3'"),
-        ("name.x=1", "--set name.x: name is 'trial', which has no key 'x'"),
-        (
-            "methods.PLST.learner.alpha=1",
-            "--set methods.PLST.learner.alpha: methods.PLST.learner is 'least_squares', which has no key 'alpha'; "
-            "its parameters are at methods.PLST.learner.least_squares; to choose another component, set "
-            "methods.PLST.learner",
-        ),
-        (
-            "methods.Ridge.learner.ridge.alpha=-1",
-            "--set methods.Ridge.learner.ridge.alpha: The 'alpha' parameter of Ridge must be",
-        ),
-        (
-            "sweep.label_space.n_components=[0]",
-            "--set sweep.label_space.n_components: sweep.label_space.n_components.0: impossible for PLST: The",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("override", "message"), records("overrides"))
 def test_wrong_overrides(problems, override, message):
     (line,) = problems(GOOD, override)
     assert line.startswith(message)

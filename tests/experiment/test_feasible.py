@@ -14,6 +14,7 @@ from mlcdr.errors import UserError
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
 from mlcdr.experiment.method import FAMILIES
+from tests.experiment.tables import records
 from tests.small import FOUR, SIZES, plain, write_dataset
 
 
@@ -54,12 +55,6 @@ def test_what_fits_is_not_told(arff: Path) -> None:
     assert told(arff, **of(parts)) == [], "an instance space may show its parts fewer labels than there are"
 
 
-def table(name: str) -> list[Any]:
-    """The pairs of a table of text: changes to the config, or parts of its method, and how the line begins."""
-    text = (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
-    return [pytest.param(*record.splitlines(), id=record.splitlines()[0]) for record in text.split("\n\n")]
-
-
 def read(written: str) -> dict[str, Any]:
     """The changes to the config that a record of a table has."""
     changes = read_yaml_text(written, "a table").data
@@ -67,13 +62,13 @@ def read(written: str) -> dict[str, Any]:
     return (of(parts) if parts else {}) | changes
 
 
-@pytest.mark.parametrize(("written", "expected"), table("misfits"))
+@pytest.mark.parametrize(("written", "expected"), records("misfits"))
 def test_what_does_not_fit_is_told(arff: Path, written: str, expected: str) -> None:
     (line,) = told(arff, **read(written))
     assert line.startswith(expected)
 
 
-@pytest.mark.parametrize(("written", "expected"), table("cut_down"))
+@pytest.mark.parametrize(("written", "expected"), records("cut_down"))
 def test_what_is_cut_down_is_remarked(arff: Path, written: str, expected: str) -> None:
     found = compare_with_data(experiment_from(plain(arff, **read(written))))
     assert found.mistakes == []

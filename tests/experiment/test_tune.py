@@ -11,6 +11,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from mlcdr.config.loading import experiment_from
+from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import ConfigError
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
@@ -21,6 +22,7 @@ from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.ridge import Ridge
 from tests import small
+from tests.experiment.tables import records
 from tests.small import FOUR, SIZES
 
 ALPHAS = [0.01, 1.0, 100.0, 10000.0]
@@ -75,67 +77,9 @@ def test_a_parameter_of_a_nested_component_is_meant(arff: Path) -> None:
         config(arff, {"A": chain})
 
 
-@pytest.mark.parametrize(
-    ("tune", "message"),
-    [
-        (
-            {"grid": {"learner.alhpa": [1]}},
-            "methods.A.tune.grid.learner.alhpa: the method A has no such parameter; did",
-        ),
-        ({"grid": {"learner.alpha": [1, 1]}}, "methods.A.tune.grid.learner.alpha.1: the value 1 is listed twice"),
-        ({"grid": {"learner.alpha": [0]}}, "methods.A.tune.grid.learner.alpha.0: impossible for A: The 'alpha' param"),
-        ({"grid": {"learner.alpha": []}}, "methods.A.tune.grid.learner.alpha: must not be empty"),
-        ({"grid": {"learner.alpha": {"log2": [3, 1]}}}, "methods.A.tune.grid.learner.alpha: must be `log2: [from, to"),
-        ({"grid": {"learner.alpha": {"log2": ["a", 1]}}}, "methods.A.tune.grid.learner.alpha: must be `log2: [from, t"),
-        ({"grid": {}}, "methods.A.tune.grid: must not be empty"),
-        ({"gird": {}, "grid": {"learner.alpha": [1]}}, "methods.A.tune.gird: unknown key; did you mean 'grid'?"),
-        ({"grid": {"learner.alpha": [1]}, "scope": "fold"}, "methods.A.tune.scope: "),
-        ({"grid": {"learner.alpha": [1]}, "folds": 1}, "methods.A.tune.folds: must be at least 2, found 1"),
-        (
-            {"grid": {"learner.alpha": [1]}, "metric": "speed"},
-            "methods.A.tune.metric: 'speed' cannot be chosen by (`mlcdr metrics`",
-        ),
-        (
-            {"grid": {"learner.alpha": [1]}, "scope": "test", "folds": 3},
-            "methods.A.tune: `scope: test` takes each metr",
-        ),
-        (
-            {"grid": {"learner.alpha": [1]}, "grids": {"tiny": {"learner.alpha": [0]}}},
-            "methods.A.tune.grids.tiny.learner",
-        ),
-        (
-            {"grid": {"learner.alpha": [1]}, "grids": {"tiny": {}}},
-            "methods.A.tune: grids: that of tiny must be over the",
-        ),
-        ({"grid": {"label_space.n_components": [1]}}, "methods.A.tune.grid.label_space.n_components: is swept, too"),
-        ({"grid": {"learner.alpha": {"loguniform": [0, 1]}}}, "methods.A.tune.grid.learner.alpha: must be `loguniform"),
-        (
-            {"grid": {"learner.alpha": {"integers": [1.5, 3]}}},
-            "methods.A.tune.grid.learner.alpha: must be `integers: ",
-        ),
-        (
-            {"grid": {"learner.alpha": {"integers": [1, 10**9]}}},
-            "methods.A.tune.grid.learner.alpha: `integers` gives",
-        ),
-        (
-            {"grid": {"learner.alpha": {"normal": [0, 1]}}},
-            "methods.A.tune.grid.learner.alpha: must be a list of",
-        ),
-        (
-            {"grid": {"learner.alpha": {"uniform": [-1, 1]}}, "search": "random", "points": 3},
-            "methods.A.tune.grid.learner.alpha.0: impossible for A",
-        ),
-        ({"grid": {"learner.alpha": {"uniform": [0, 1]}}}, "methods.A.tune: a distribution has no end of points; take"),
-        ({"grid": {"learner.alpha": [1]}, "search": "random"}, "methods.A.tune: `search: random` needs `points`"),
-        ({"grid": {"learner.alpha": [1]}, "points": 3}, "methods.A.tune: `search: grid` tries all points; leave out"),
-        (
-            {"grid": {"learner.alpha": [1, 2]}, "search": "halving", "scope": "test"},
-            "methods.A.tune: `scope: test` runs every point",
-        ),
-    ],
-)
-def test_a_wrong_grid_is_one_line(arff: Path, tune: dict, message: str) -> None:
-    methods = {"A": FOUR["PLST"] | {"learner": "ridge", "tune": tune}}
+@pytest.mark.parametrize(("tune", "message"), records("grids"))
+def test_a_wrong_grid_is_one_line(arff: Path, tune: str, message: str) -> None:
+    methods = {"A": FOUR["PLST"] | {"learner": "ridge", "tune": read_yaml_text(tune, "a table").data}}
     with pytest.raises(ConfigError) as raised:
         config(arff, methods, sweep={SIZES: [1]})
     (line,) = raised.value.problems
