@@ -109,7 +109,7 @@ RETURNED = {
     "reproduce.published": ["PublishedComparison"],
     "comparison.baseline": ["BaselineComparison"],
     "tables.figures": ["Drawing"],
-    "api.results": ["Page", "Several"],
+    "api.several": ["Page", "Several"],
 }
 """The classes of tables, figures and comparisons that results give, which are not imported."""
 

@@ -6,11 +6,12 @@ import html
 import os
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from mlcdr.api.several import Page, Several
 from mlcdr.comparison import baseline as baselines
 from mlcdr.comparison import comparison
 from mlcdr.csv_files import as_numbers
@@ -24,8 +25,6 @@ from mlcdr.results.imports import read_frame
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
 from mlcdr.tables import layouts, tables
-from mlcdr.tables.sheet import ShownSheet
-from mlcdr.tables.shown import Shown
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
 
@@ -40,81 +39,6 @@ if TYPE_CHECKING:
 
 # The columns of `kept/index.csv` after those of paths.
 _KEPT = {"split": int, "key": str, "scores": str, "model": str}
-
-_Item = TypeVar("_Item", bound=Shown)
-
-
-class Several(Shown, tuple[_Item, ...]):
-    """Several tables, figures or comparisons in a row; a notebook and `print` show all of them."""
-
-    _stems: Sequence[str]
-
-    def __new__(cls, items: Iterable[_Item], stems: Sequence[str] = ()) -> Several[_Item]:  # noqa: D102
-        made = super().__new__(cls, items)
-        made._stems = stems
-        return made
-
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """All of them for a terminal of `width` characters."""
-        return "\n".join(item.terminal(width, colour) for item in self)
-
-    def markdown(self) -> str:
-        """All tables as Markdown; figures have none."""
-        return "\n".join(table.markdown() for table in self._tables())
-
-    def latex(self) -> str:
-        """All tables as LaTeX; figures have none."""
-        return "\n".join(table.latex() for table in self._tables())
-
-    def frame(self) -> pd.DataFrame:
-        """The plain data of all tables, below one another; figures have none."""
-        import pandas as pd
-
-        return pd.concat([pd.DataFrame(), *(table.frame() for table in self._tables())], ignore_index=True)
-
-    def _tables(self) -> list[ShownSheet]:
-        return [item for item in self if isinstance(item, ShownSheet)]
-
-    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write each of them as files into a folder; returns the files.
-
-        Raises
-        ------
-        ResultsError
-            When a file cannot be written.
-        """
-        written: list[Path] = []
-        for k, item in enumerate(self):
-            stem = self._stems[k] if self._stems else getattr(item, "stem", "")  # a comparison names its own files
-            written += item.write(Path(folder) / stem)  # type: ignore[attr-defined]
-        return written
-
-    def _repr_html_(self) -> str:
-        return "\n".join(item._repr_html_() for item in self)
-
-
-class Page(Shown):
-    """The HTML page of all results; a notebook shows it in a frame.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    """
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __fspath__(self) -> str:
-        return str(self.path)
-
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """Where the page is."""
-        return str(self.path)
-
-    def _repr_html_(self) -> str:
-        page = html.escape(self.path.read_text(encoding="utf-8"), quote=True)
-        return f'<iframe srcdoc="{page}" title="report" style="width: 100%; height: 80vh; border: 0"></iframe>'
 
 
 class Results:
@@ -246,14 +170,15 @@ class Results:
         except NoResults:
             datasets, scored = (), frozenset()
         paths = self.experiment.varied
-        rows = [
-            (kind.dataset, kind.method, *(dict(each.point).get(path, "") for path in paths), each.split,
-             describe_error(each.error), each.error)
-            for kind in gather_failures(self.folder, self.experiment, datasets, scored)
-            for each in kind.failures
-        ]  # fmt: skip
-        frame = pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "reason", "traceback"])
-        return frame.assign(**{path: as_numbers(frame[path]) for path in paths})
+        rows = []
+        for kind in gather_failures(self.folder, self.experiment, datasets, scored):
+            for failure in kind.failures:
+                point = dict(failure.point)
+                values = [point.get(path, "") for path in paths]
+                reason = describe_error(failure.error)
+                rows.append((kind.dataset, kind.method, *values, failure.split, reason, failure.error))
+        columns = ["dataset", "method", *paths, "split", "reason", "traceback"]
+        return _show(pd.DataFrame(rows, columns=columns))
 
     def splits(self, dataset: str | None = None, data: Any = None) -> Sequence[Split]:
         """The rows of each split, for another program on the same splits: the data set is read and divided again.
@@ -284,7 +209,9 @@ class Results:
         from mlcdr.experiment.data_source import DataSource
 
         specs = {short_name(spec.name): spec for spec in self.experiment.datasets}
-        name = next(iter(specs)) if dataset is None and len(specs) == 1 else dataset
+        name = dataset
+        if name is None and len(specs) == 1:
+            (name,) = specs
         if name not in specs:
             found = "which data set?" if name is None else f"no data set {name!r}"
             raise ResultsError(f"splits: {found} ({', '.join(specs)})")
@@ -320,9 +247,9 @@ class Results:
         if metric is None and layout is None and not keys:
             asked = tables.list_entries(self.found)
             return Several([tables.make_table(self.found, entry) for entry in asked], layouts.stems(asked))
-        return tables.make_table(
-            self.found, LayoutSpec(layout=layout or "generic", options=self._chosen(metric) | keys)
-        )
+        chosen = {} if metric is None else {"metric": self._find_metric(metric)}
+        spec = LayoutSpec(layout=layout or "generic", options=chosen | keys)
+        return tables.make_table(self.found, spec)
 
     def plot(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Several[Drawing]:
         """The figures that the experiment lists, or else standard ones; or those of a metric, or in a layout.
@@ -346,17 +273,15 @@ class Results:
         if metric is None and layout is None and not keys:
             asked = list(self.experiment.figures) or figures.choose_figures(self.found)
             return Several([*figures.draw_all(self.found, asked), *_draw_labels(self.found)])
-        chosen = {"metrics": list(found)} if (found := self._chosen(metric).values()) else {}
-        asked = [LayoutSpec(layout=layout)] if layout else figures.choose_figures(self.found)[:1]
-        asked = [each.model_copy(update={"options": each.options | chosen | keys}) for each in asked]
-        return Several(list(figures.draw_all(self.found, asked)))
+        chosen = {} if metric is None else {"metrics": [self._find_metric(metric)]}
+        spec = LayoutSpec(layout=layout) if layout else figures.choose_figures(self.found)[0]
+        changed = spec.model_copy(update={"options": spec.options | chosen | keys})
+        return Several(list(figures.draw_all(self.found, [changed])))
 
-    def _chosen(self, metric: str | None) -> dict[str, Any]:
-        """The key of a layout that chooses a metric."""
-        if metric is None:
-            return {}
+    def _find_metric(self, metric: str) -> str:
+        """The label of a metric in these results."""
         try:
-            return {"metric": self.found.metric_named(metric)}
+            return self.found.metric_named(metric)
         except ResultsError as error:
             hint = f"; for the layout of that name write layout={metric!r}" if metric in layouts.names() else ""
             raise ResultsError(f"{error}{hint}") from None
@@ -383,8 +308,8 @@ class Results:
 
     def __repr__(self) -> str:
         experiment = self.experiment
-        counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method")]
-        sizes = ", ".join(f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
+        datasets = _count(len(experiment.datasets), "data set")
+        methods = _count(len(experiment.methods), "method")
         metrics = ", ".join(metric.label for metric in experiment.metrics)
         try:
             failures = len(self.failures)
@@ -393,7 +318,7 @@ class Results:
         failed = f"; {failures} trials failed" if failures else ""
         folder, here = self.folder, Path.cwd()
         shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
-        return f"Results {self.name!r}: {sizes}; {metrics}{failed}\n  in {shown}"
+        return f"Results {self.name!r}: {datasets}, {methods}; {metrics}{failed}\n  in {shown}"
 
     def _repr_html_(self) -> str:
         about = f"<pre>{html.escape(repr(self))}</pre>"
@@ -401,6 +326,11 @@ class Results:
             return about + self.table()._repr_html_()
         except NoResults as error:
             return about + f"<p>{html.escape(str(error))}</p>"
+
+
+def _count(number: int, what: str) -> str:
+    """`1 method`, `2 methods`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _show(frame: pd.DataFrame) -> pd.DataFrame:
@@ -414,8 +344,9 @@ def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
     from mlcdr.results.labels import read_label_scores
     from mlcdr.tables import frequency_figures
 
-    of_labels = read_label_scores(found.folder)
-    return frequency_figures.draw_all(found, of_labels) if of_labels is not None else iter(())
+    labels = read_label_scores(found.folder)
+    if labels is not None:
+        yield from frequency_figures.draw_all(found, labels)
 
 
 def open_results(folder: str | os.PathLike[str]) -> Results:
@@ -427,6 +358,10 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
         When there is no such folder, or its `experiment.yaml` is missing or broken.
     """
     return Results(folder)
+
+
+def _open(results: Results | str | os.PathLike[str]) -> Results:
+    return results if isinstance(results, Results) else open_results(results)
 
 
 def compare(
@@ -463,7 +398,7 @@ def compare(
     ResultsError
         When the folders do not have what is compared.
     """
-    found = [(each if isinstance(each, Results) else open_results(each)).found for each in results]
+    found = [_open(each).found for each in results]
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
     if published is not None:
@@ -475,8 +410,8 @@ def compare(
     if baseline is not None:
         if len(found) != 1 or rope is not None or record:
             raise ResultsError("baseline: give exactly one other run, no rope and no record")
-        old = baseline if isinstance(baseline, Results) else open_results(baseline)
-        return baselines.compare_runs(old.found, found[0], metric, margin, time_margin)
+        old = _open(baseline).found
+        return baselines.compare_runs(old, found[0], metric, margin, time_margin)
     if record:
         from mlcdr.reproduce.stored import stored_on
 
