@@ -14,7 +14,7 @@ import pandas as pd
 
 from mlcdr.comparison.statistics import block_ranks
 from mlcdr.results.results import Results
-from mlcdr.tables.arrangement import mark_best
+from mlcdr.tables.cells import mark_best
 
 Block = tuple[str, tuple[str, ...]]
 """What a ranking is over: a data set, and a point of the sweep."""

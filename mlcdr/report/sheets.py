@@ -11,7 +11,7 @@ from mlcdr.comparison.comparison import Comparison
 from mlcdr.results.frame import make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
-from mlcdr.tables.arrangement import mark_best
+from mlcdr.tables.cells import mark_best
 from mlcdr.tables.notes import BOLD, Shown, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
 from mlcdr.tables.text_format import format_mean, shorten_path

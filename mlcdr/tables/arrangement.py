@@ -9,11 +9,14 @@ from functools import cached_property
 import pandas as pd
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.frame import are_best, make_places, order_column
+from mlcdr.results.frame import make_places, order_column
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
+from mlcdr.tables.cells import clear_absent, mark_best
 from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TableLayout
+
+Domain = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,15 @@ class Arrangement:
     rows : frame
         One row for each row of the table, with a column for each of the layout's `rows`.
     cells : frame
-        One row for each place, row by row: `row`, its place (dataset, method, metric, the swept paths), its number as
-        `Results.at` gives it (n = 0 where there is none), whether it is `bold`, and whether it is `blank`: where a
-        method's one number stands in the last column, the others stay empty.
+        One row for each place, row by row: `row` and `column`, dataset, method, metric and the swept paths (`""` where
+        the method lacks one), the number as `Results.at` gives it (n = 0 where there is none), whether it is `bold`,
+        and whether it is `blank`: where a method's one number stands in the last column, the others stay empty.
     """
 
     results: Results
     layout: TableLayout
     name: str
-    domain: dict[str, tuple[str, ...]]
+    domain: Domain
     columns: tuple[str, ...]
     rows: pd.DataFrame
     cells: pd.DataFrame
@@ -79,84 +82,88 @@ def arrange(results: Results, layout: TableLayout, name: str) -> Arrangement:
     layout = layout.settle(results.sweep)
     refuse_misfits(layout, name, results)
     domain = _list_values(results, layout)
-    columns = tuple(dict.fromkeys(value for path in layout.columns for value in domain[path]))
+    columns: dict[str, None] = {}
+    for dimension in layout.columns:
+        columns |= dict.fromkeys(domain[dimension])
     if not columns:
         raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {layout.columns[0]}")
     rows = _list_rows(results, layout, domain)
-    places = _list_places(layout, domain, columns, rows)
-    cells = _look_up(results, layout, places)
-    if layout.bold == "none":
-        cells["bold"] = False
-    else:
-        rivals = ["dataset", "metric", *(["column"] if _column_paths(results, layout) else [])]
-        cells["bold"] = mark_best(results, cells, rivals, layout.bold == "one_standard_error")
-    lacking = [method for method in domain["method"] if lacks_all(results, method, layout)]
-    elsewhere = cells["method"].isin(lacking) & (cells["column"] != columns[-1])
-    cells["blank"] = elsewhere if layout.lacking == "last" else False
-    return Arrangement(results, layout, name, domain, columns, rows, cells)
-
-
-def mark_best(results: Results, cells: pd.DataFrame, by: list[str], within_one_se: bool = True) -> pd.Series:
-    """Which cells are the best of their group, of those that can be compared (`mlcdr.results.frame.are_best`)."""
-    there = cells[cells["n"] > 0]
-    rivals = there[results.are_comparable(there, by)]
-    higher = {metric: results.metric_facts(metric).higher_is_better for metric in rivals["metric"].unique()}
-    return are_best(rivals, by, higher, within_one_se).reindex(cells.index, fill_value=False)
-
-
-def lacks_all(results: Results, method: str, layout: TableLayout) -> bool:
-    """Whether a method has none of the swept parameters along the columns."""
-    paths = _column_paths(results, layout)
-    return bool(paths) and all(results.lacks(method, path) for path in paths)
+    cells = _look_up(results, layout, _list_places(layout, domain, rows, list(columns)))
+    cells["bold"] = _mark_bold(results, layout, cells)
+    cells["blank"] = False
+    if layout.lacking == "last":
+        lacking = [method for method in domain["method"] if _lacks_columns(results, layout, method)]
+        cells["blank"] = cells["method"].isin(lacking) & (cells["column"] != list(columns)[-1])
+    return Arrangement(results, layout, name, domain, tuple(columns), rows, clear_absent(results, cells))
 
 
 def _column_paths(results: Results, layout: TableLayout) -> tuple[str, ...]:
     return tuple(name for name in layout.columns if name in results.swept)
 
 
-def _list_values(results: Results, layout: TableLayout) -> dict[str, tuple[str, ...]]:
+def _lacks_columns(results: Results, layout: TableLayout, method: str) -> bool:
+    """Whether a method has none of the swept parameters along the columns."""
+    paths = _column_paths(results, layout)
+    return bool(paths) and all(results.lacks(method, path) for path in paths)
+
+
+def _mark_bold(results: Results, layout: TableLayout, cells: pd.DataFrame) -> pd.Series | bool:
+    """Which cells are bold: the best of each data set, metric and sweep value of the column."""
+    if layout.bold == "none":
+        return False
+    rivals = ["dataset", "metric"]
+    if _column_paths(results, layout):
+        rivals.append("column")
+    return mark_best(results, cells, rivals, layout.bold == "one_standard_error")
+
+
+def _list_values(results: Results, layout: TableLayout) -> Domain:
     """The values of each dimension that the table shows."""
     metrics = (layout.metric,) if layout.metric else layout.metrics or results.metrics
     if "metric" not in (*layout.columns, *layout.rows):
         metrics = metrics[:1]
-    paths = {path: results.values(path) for path in results.swept}
-    return {"dataset": results.datasets, "method": layout.methods or results.methods, "metric": metrics, **paths}
+    return {
+        "dataset": results.datasets,
+        "method": layout.methods or results.methods,
+        "metric": metrics,
+        **{path: results.values(path) for path in results.swept},
+    }
 
 
-def _list_rows(results: Results, layout: TableLayout, domain: dict[str, tuple[str, ...]]) -> pd.DataFrame:
+def _list_rows(results: Results, layout: TableLayout, domain: Domain) -> pd.DataFrame:
     """The rows: every combination that the methods have, ordered by the layout's rows, the first slowest."""
-    paths = [name for name in layout.rows if name in results.swept]
-    fixed = [name for name in layout.rows if name not in paths]
+    names = list(layout.rows)
+    paths = [name for name in names if name in results.swept]
+    fixed = [name for name in names if name not in paths]
     rows = make_places({name: domain[name] for name in fixed})
-    if paths:
-        points = results.summary[["method", *paths]].astype(object).drop_duplicates()
-        if "method" in fixed:
-            rows = rows.merge(points, how="left", on="method").fillna("")
-        else:
-            rows = rows.merge(_points_of_any(points[points["method"].isin(domain["method"])], paths), how="cross")
-    for name in layout.rows:
+    points = results.summary[["method", *paths]].astype(object).drop_duplicates()
+    if paths and "method" in fixed:
+        rows = rows.merge(points, how="left", on="method").fillna("")
+    elif paths:
+        points = points[points["method"].isin(domain["method"])]
+        rows = rows.merge(_points_of_any(points[paths]), how="cross")
+    for name in names:
         rows[name] = order_column(rows[name], ["", *domain[name]])
-    ordered = rows.sort_values(list(layout.rows), kind="stable", ignore_index=True)
-    return ordered[list(layout.rows)].astype(object)
+    ordered = rows.sort_values(names, kind="stable", ignore_index=True)
+    return ordered[names].astype(object)
 
 
-def _points_of_any(points: pd.DataFrame, paths: list[str]) -> pd.DataFrame:
+def _points_of_any(points: pd.DataFrame) -> pd.DataFrame:
     """The points at which any method has a number.
 
     A method without the parameters has its number in every row, and needs none of its own where there are others.
     """
-    points = points[paths].drop_duplicates()
-    others = points[(points != "").any(axis=1)]
+    different = points.drop_duplicates()
+    others = different[(different != "").any(axis=1)]
     if len(others):
         return others
-    return pd.DataFrame([dict.fromkeys(paths, "")])
+    return pd.DataFrame([dict.fromkeys(points, "")])
 
 
-def _list_places(
-    layout: TableLayout, domain: dict[str, tuple[str, ...]], columns: tuple[str, ...], rows: pd.DataFrame
-) -> pd.DataFrame:
+def _list_places(layout: TableLayout, domain: Domain, rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """The place of each cell, row by row."""
-    places = rows.assign(row=range(len(rows))).merge(pd.DataFrame({"column": columns}, dtype=object), how="cross")
+    heads = pd.DataFrame({"column": columns}, dtype=object)
+    places = rows.assign(row=range(len(rows))).merge(heads, how="cross")
     for name in layout.columns:
         places[name] = places["column"]
     if "metric" not in places:
@@ -170,6 +177,8 @@ def _look_up(results: Results, layout: TableLayout, places: pd.DataFrame) -> pd.
     if layout.relative_to is None:
         return cells
     reference = results.at(places.assign(method=layout.relative_to))
-    cells["mean"] = (cells["mean"] / reference["mean"]).where(reference["mean"] != 0)
-    cells["n"] = cells["n"].combine(reference["n"], min).where(cells["mean"].notna(), 0)
+    divisor = reference["mean"].where(reference["mean"] != 0)
+    cells["mean"] /= divisor
+    fewer = cells["n"].combine(reference["n"], min)
+    cells["n"] = fewer.where(cells["mean"].notna(), 0)
     return cells.assign(std=math.nan, se=math.nan)

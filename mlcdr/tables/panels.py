@@ -23,6 +23,7 @@ from mlcdr.results.frame import make_places
 from mlcdr.results.results import Results
 from mlcdr.tables import styles
 from mlcdr.tables.axes import label_below, mark_names, mark_values, place_values, stretch_times
+from mlcdr.tables.cells import clear_absent
 from mlcdr.tables.layouts import LINE_KINDS, FigureLayout
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
@@ -274,14 +275,10 @@ def _list_groups(spot: Spot) -> tuple[str, Sequence[str]]:
 
 def _list_split_values(results: Results, cells: pd.DataFrame) -> dict[Any, list[float]]:
     """Label of each cell → its scores of single splits; a file that was imported may lack those of some."""
-    own = cells.copy()
-    for path in results.swept:
-        lacking = [results.lacks(method, path) for method in own["method"]]
-        own.loc[lacking, path] = ""
     scores = results.scores
     keys = [name for name in scores if name not in ("split", "value")]
     scores = scores[scores["metric"].isin(cells["metric"])].astype(dict.fromkeys(keys, object))
-    found = own.reset_index(names="cell").merge(scores, on=keys)
+    found = clear_absent(results, cells).reset_index(names="cell").merge(scores, on=keys)
     return found.groupby("cell")["value"].agg(list).to_dict()
 
 

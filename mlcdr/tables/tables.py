@@ -65,9 +65,15 @@ def make_table(results: Results, entry: LayoutSpec, marks: Marks | None = None) 
         When the layout cannot be read, or does not fit the results.
     """
     plan = arrange(results, layouts.load_table(entry), entry.layout)
-    header = [*(text(_head_label(plan, name)) for name in plan.stub), *_head_columns(plan)]
-    rows, starts = _write_rows(plan, marks or {})
-    sheet = Sheet(_caption(plan), tuple(header), tuple(rows), len(plan.stub), tuple(starts), tuple(_notes(plan)))
+    rows, groups = _write_rows(plan, marks or {})
+    sheet = Sheet(
+        caption=_caption(plan),
+        header=(*_head_labels(plan), *_head_columns(plan)),
+        rows=tuple(rows),
+        stub=len(plan.stub),
+        groups=tuple(groups),
+        notes=tuple(_notes(plan)),
+    )
     columns, records = _list_records(plan)
     parts = [results.name, layouts.stem(entry.layout), plan.layout.metric]
     stem = layouts.file_name("-".join(part for part in parts if part))
@@ -140,26 +146,27 @@ def _label_rows(plan: Arrangement) -> list[list[Text]]:
         new = False
         shown = []
         for name in plan.stub:
+            in_label = _path_in_label(plan, name, row)
             new = new or name == plan.stub[-1] or row[name] != above.get(name)
-            shown.append(_label(plan, name, row) if new or _row_label(plan, name, row) else text(""))
+            if in_label:
+                shown.append(_fill_label(plan, in_label, row))
+            else:
+                shown.append(text(_name_value(plan, name, row[name]) if new else ""))
         labels.append(shown)
         above = row
     return labels
 
 
-def _label(plan: Arrangement, name: str, row: Mapping[str, str]) -> Text:
-    path = _row_label(plan, name, row)
-    if path is None:
-        return text(_name_value(plan, name, row[name]))
-    pattern = plan.layout.row_labels[path]
-    return _fill(plan, f"row_labels.{path}", pattern, method=row[name], value=row[path])
-
-
-def _row_label(plan: Arrangement, name: str, row: Mapping[str, str]) -> str | None:
+def _path_in_label(plan: Arrangement, name: str, row: Mapping[str, str]) -> str | None:
     """The swept path whose value stands in the method's label, if there is one."""
     if name != "method":
         return None
     return next((path for path in plan.layout.row_labels if row[path]), None)
+
+
+def _fill_label(plan: Arrangement, path: str, row: Mapping[str, str]) -> Text:
+    pattern = plan.layout.row_labels[path]
+    return _fill(plan, f"row_labels.{path}", pattern, method=row["method"], value=row[path])
 
 
 def _name_value(plan: Arrangement, name: str, value: str) -> str:
@@ -179,15 +186,9 @@ def _show_cell(plan: Arrangement, cell: Mapping[str, Any], digits: Mapping[str, 
     spread = cell[spreads[0]] if spreads else None
     setting = _show_setting(plan, cell)
     shown = text_format.format_mean(cell["mean"], spread, digits[cell["metric"]], cell["bold"], setting)
-    key = (cell["dataset"], cell["method"], tuple(_own_point(plan, cell).values()), cell["metric"])
-    mark, about = marks.get(key, ("", ""))
+    point = tuple(cell[path] for path in plan.results.swept)
+    mark, about = marks.get((cell["dataset"], cell["method"], point, cell["metric"]), ("", ""))
     return replace(shown, mark=mark, about=about)
-
-
-def _own_point(plan: Arrangement, cell: Mapping[str, Any]) -> dict[str, str]:
-    """Swept path → value; `""` where the method has no such parameter."""
-    method = cell["method"]
-    return {path: "" if plan.results.lacks(method, path) else cell[path] for path in plan.results.swept}
 
 
 def _taken(plan: Arrangement, cell: Mapping[str, Any]) -> dict[str, str]:
@@ -225,10 +226,14 @@ def _show_average_ranks(plan: Arrangement, cells: pd.DataFrame) -> tuple[Text, .
     labels = [text("average rank" if name == plan.stub[-1] else "") for name in plan.stub]
     if not whole:
         return (*labels, *[NOTHING] * len(plan.columns))
-    averages = [sum(row[method] for row in whole) / len(whole) for method in plan.columns]
-    bold = [plan.layout.bold != "none" and are_same(average, min(averages)) for average in averages]
-    shown = [Text(f"{a:.2f}", f"${a:.2f}$", best) for a, best in zip(averages, bold, strict=True)]
+    averages = pd.DataFrame(whole).mean()[list(plan.columns)]
+    wanted = plan.layout.bold != "none"
+    shown = [_show_rank(rank, wanted and are_same(rank, averages.min())) for rank in averages]
     return (*labels, *shown)
+
+
+def _show_rank(rank: float, bold: bool) -> Text:
+    return Text(f"{rank:.2f}", f"${rank:.2f}$", bold)
 
 
 def _rank_row(plan: Arrangement, row: pd.DataFrame) -> dict[str, float]:
@@ -243,9 +248,10 @@ def _rank_row(plan: Arrangement, row: pd.DataFrame) -> dict[str, float]:
 # -------------------------------------------------------------------- heads, caption, notes
 
 
-def _head_label(plan: Arrangement, name: str) -> str:
-    """What stands above a column of labels."""
-    return plan.layout.headers.model_dump().get(name) or text_format.shorten_path(name, plan.results.swept)
+def _head_labels(plan: Arrangement) -> list[Text]:
+    """What stands above the columns of labels."""
+    named = plan.layout.headers.model_dump()
+    return [text(named.get(name) or text_format.shorten_path(name, plan.results.swept)) for name in plan.stub]
 
 
 def _head_columns(plan: Arrangement) -> list[Text]:
@@ -320,8 +326,7 @@ def _list_records(plan: Arrangement) -> tuple[tuple[str, ...], tuple[tuple[str, 
     header = [*keys, *numbers, *(["setting"] if results.grids else [])]
     records: dict[tuple[str, ...], tuple[str, ...]] = {}
     for cell in plan.cells.to_dict("records"):
-        place = {**cell, **_own_point(plan, cell)}
-        key = tuple(place[name] for name in keys)
+        key = tuple(cell[name] for name in keys)
         values = [text_format.number(cell[name]) for name in numbers]
         if results.grids:
             values.append(";".join(f"{path}={value}" for path, value in _taken(plan, cell).items()))

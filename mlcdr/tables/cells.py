@@ -1,0 +1,28 @@
+"""Cells: numbers of a results folder in their places, as `Results.at` gives them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mlcdr.results.frame import are_best
+from mlcdr.results.results import Results
+
+
+def mark_best(results: Results, cells: pd.DataFrame, by: list[str], within_one_se: bool = True) -> pd.Series:
+    """Which cells are the best of their group, of those that can be compared (`mlcdr.results.frame.are_best`)."""
+    there = cells[cells["n"] > 0]
+    rivals = there[results.are_comparable(there, by)]
+    higher = {}
+    for metric in rivals["metric"].unique():
+        higher[metric] = results.metric_facts(metric).higher_is_better
+    best = are_best(rivals, by, higher, within_one_se)
+    return best.reindex(cells.index, fill_value=False)
+
+
+def clear_absent(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells with `""` for swept parameters that their methods do not have, as scores and summary have it."""
+    own = cells.copy()
+    for path in results.swept:
+        absent = [results.lacks(method, path) for method in own["method"]]
+        own.loc[absent, path] = ""
+    return own
