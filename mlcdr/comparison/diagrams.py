@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -41,6 +42,7 @@ _TITLE = 120  # letters
 _LETTER = 0.075  # inches, at 8 points
 _CELL = (0.95, 0.52)  # inches
 _FOOT = 0.55  # inches below the matrix, for two lines
+_UPRIGHT = 16  # letters of a name that stands upright above the matrix
 
 
 def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | None = None) -> list[Path]:
@@ -63,7 +65,10 @@ def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | Non
         "cd_wilcoxon_holm": draw_critical_difference(found, title, "wilcoxon", methods),
         "matrix": draw_matrix(found, title),
     }
-    return [path for name, figure in pictures.items() for path in save(figure, folder / f"{stem}_{name}", title)]
+    written: list[Path] = []
+    for name, figure in pictures.items():
+        written += save(figure, folder / f"{stem}_{name}", title)
+    return written
 
 
 def draw_all(compared: Iterable[Comparison], methods: Sequence[str]) -> dict[str, Figure]:
@@ -76,64 +81,122 @@ def draw_all(compared: Iterable[Comparison], methods: Sequence[str]) -> dict[str
     return found
 
 
+# -------------------------------------------------------------------- the critical-difference diagram
+
+
 @mpl.rc_context(STYLE)
 def draw_critical_difference(
-    found: Significance, title: str, test: str, methods: Sequence[str] | None = None
+    found: Significance,
+    title: str,
+    test: Literal["nemenyi", "wilcoxon"],
+    methods: Sequence[str] | None = None,
 ) -> Figure:
     """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction); the title may be empty.
 
     `methods`, all of the experiment in order, determines colours and markers (default: `found.methods`).
     """
-    places = {method: k for k, method in enumerate(methods or found.methods)}
-    nemenyi = test == "nemenyi"
-    cliques = found.nemenyi_cliques() if nemenyi else found.wilcoxon_cliques()
-    levels = _levels(found, cliques)
-    order = found.order
-    left = order[: math.ceil(len(order) / 2)]
-    right = order[len(left) :]
-    names = [shorten_name(method) for method in found.methods]
-    title = shorten_name(title, _TITLE)
-    margin = _LETTER * (max(map(len, names)) + len("  0.00")) + 0.25
-    head = 0.32 if title else 0.1
-    top = head + (0.53 if nemenyi else 0.28)  # the title, the scale, and Nemenyi's ruler
-    deep = 0.16 + 0.5 * _STEP * (1 + max(levels, default=-1))
-    notes = _footnote(found, nemenyi, bool(cliques))
-    height = top + deep + _STEP * (len(left) + 0.5) + 0.16 * len(notes) + 0.1
-    width = max(_AXIS + 2 * margin, _LETTER * len(title) + 0.3)
-    figure = Figure(figsize=(width, height))
-    ax = figure.add_axes((0, 0, 1, 1))
-    ax.set_xlim(0, width)
-    ax.set_ylim(height, 0)  # inches from the top
-    ax.set_axis_off()
-    k = len(order)
+    return _Diagram(found, title, test == "nemenyi", methods or found.methods).draw()
 
-    def at(rank: float) -> float:
-        return margin + _AXIS * (rank - 1) / (k - 1)
 
-    ax.text(0.1, 0.18, title, fontsize=8.5, fontweight="bold", va="center", parse_math=False)
-    ax.plot([at(1), at(k)], [top, top], color="black", linewidth=0.8)
-    for rank in range(1, k + 1):
-        ax.plot([at(rank)] * 2, [top - 0.06, top], color="black", linewidth=0.8)
-        ax.text(at(rank), top - 0.08, str(rank), ha="center", va="bottom", fontsize=7)
-    if nemenyi:
-        _draw_ruler(ax, found, at(1), _AXIS / (k - 1), head + 0.1)
-    for side, column in ((-1, left), (1, right[::-1])):
-        for row, j in enumerate(column):
-            y = top + deep + _STEP * (row + 0.5)
-            x = at(float(found.averages[j]))
-            edge = margin - 0.08 if side < 0 else margin + _AXIS + 0.08
-            k_look = places[found.methods[j]]
-            ax.plot([x, x, edge], [top, y, y], color=styles.colour(k_look), linewidth=0.9, solid_joinstyle="round")
-            ax.plot([edge], [y], markersize=4.0, **styles.mark(k_look))
-            average = f"{found.averages[j]:.2f}"
-            label = f"{names[j]}  {average}" if side < 0 else f"{average}  {names[j]}"
-            ha = "right" if side < 0 else "left"
-            ax.text(edge + 0.08 * side, y, label, ha=ha, va="center", parse_math=False)
-    for clique, level in zip(cliques, levels, strict=True):
-        _draw_bar(ax, found, clique, [at(float(found.averages[j])) for j in clique], top + 0.1 + 0.5 * _STEP * level)
-    for row, line in enumerate(notes[::-1]):
-        ax.text(0.1, height - 0.12 - 0.16 * row, line, fontsize=6.5, va="center", color="#444444")
-    return figure
+class _Diagram:
+    """A critical-difference diagram; all sizes are in inches, from the left and from the top.
+
+    Attributes
+    ----------
+    left, right : list of int
+        The methods whose names stand at the left (the better half) and at the right, from the top.
+    margin : float
+        From the edge to the axis: a name fits in.
+    top, deep : float
+        Where the axis is, and how far below it the first line to a name is.
+    """
+
+    def __init__(self, found: Significance, title: str, nemenyi: bool, methods: Sequence[str]):
+        self.found, self.nemenyi = found, nemenyi
+        self.title = shorten_name(title, _TITLE)
+        self.names = [shorten_name(method) for method in found.methods]
+        self.looks = [list(methods).index(method) for method in found.methods]
+        self.cliques = found.nemenyi_cliques() if nemenyi else found.wilcoxon_cliques()
+        self.levels = _levels(found, self.cliques)
+        self.notes = _footnote(found, nemenyi, bool(self.cliques))
+        half = math.ceil(len(found.order) / 2)
+        self.left = found.order[:half]
+        self.right = found.order[half:][::-1]
+        longest = max(map(len, self.names)) + len("  0.00")
+        self.margin = _LETTER * longest + 0.25
+        self.head = 0.32 if title else 0.1
+        self.top = self.head + (0.53 if nemenyi else 0.28)  # the title, the scale, and Nemenyi's ruler
+        self.deep = 0.16 + 0.5 * _STEP * (1 + max(self.levels, default=-1))
+
+    def draw(self) -> Figure:
+        """The figure."""
+        height = self.top + self.deep + _STEP * (len(self.left) + 0.5) + 0.16 * len(self.notes) + 0.1
+        width = max(_AXIS + 2 * self.margin, _LETTER * len(self.title) + 0.3)
+        figure = Figure(figsize=(width, height))
+        ax = figure.add_axes((0, 0, 1, 1))
+        ax.set_xlim(0, width)
+        ax.set_ylim(height, 0)
+        ax.set_axis_off()
+        ax.text(0.1, 0.18, self.title, fontsize=8.5, fontweight="bold", va="center", parse_math=False)
+        self._draw_axis(ax)
+        if self.nemenyi:
+            self._draw_ruler(ax)
+        for row, j in enumerate(self.left):
+            self._draw_method(ax, j, row, -1)
+        for row, j in enumerate(self.right):
+            self._draw_method(ax, j, row, 1)
+        for clique, level in zip(self.cliques, self.levels, strict=True):
+            self._draw_bar(ax, clique, self.top + 0.1 + 0.5 * _STEP * level)
+        for row, line in enumerate(reversed(self.notes)):
+            ax.text(0.1, height - 0.12 - 0.16 * row, line, fontsize=6.5, va="center", color="#444444")
+        return figure
+
+    def _at(self, rank: float) -> float:
+        """Where a rank is on the axis."""
+        return self.margin + _AXIS * (rank - 1) / (len(self.names) - 1)
+
+    def _draw_axis(self, ax: Axes) -> None:
+        k = len(self.names)
+        ax.plot([self._at(1), self._at(k)], [self.top, self.top], color="black", linewidth=0.8)
+        for rank in range(1, k + 1):
+            x = self._at(rank)
+            ax.plot([x, x], [self.top - 0.06, self.top], color="black", linewidth=0.8)
+            ax.text(x, self.top - 0.08, str(rank), ha="center", va="bottom", fontsize=7)
+
+    def _draw_ruler(self, ax: Axes) -> None:
+        """The critical difference to scale; one that is longer than the axis is given as a number only."""
+        cd, k = self.found.cd, len(self.names)
+        x, y = self._at(1), self.head + 0.1
+        label = f"CD = {cd:.2f}"
+        if cd > k - 1:
+            ax.text(x, y, f"{label}, more than the axis is long", fontsize=7, va="center")
+            return
+        end = x + cd * (_AXIS / (k - 1))
+        ax.plot([x, end], [y, y], color="black", linewidth=1.2)
+        ax.vlines([x, end], y - 0.04, y + 0.04, color="black", linewidth=1.2)
+        ax.text(end + 0.08, y, label, fontsize=7, va="center")
+
+    def _draw_method(self, ax: Axes, j: int, row: int, side: int) -> None:
+        """A line from the rank of a method to its name at the left (side −1) or right (1)."""
+        rank = float(self.found.averages[j])
+        x = self._at(rank)
+        y = self.top + self.deep + _STEP * (row + 0.5)
+        look = self.looks[j]
+        if side < 0:
+            edge, ha, label = self.margin - 0.08, "right", f"{self.names[j]}  {rank:.2f}"
+        else:
+            edge, ha, label = self.margin + _AXIS + 0.08, "left", f"{rank:.2f}  {self.names[j]}"
+        ax.plot([x, x, edge], [self.top, y, y], color=styles.colour(look), linewidth=0.9, solid_joinstyle="round")
+        ax.plot([edge], [y], markersize=4.0, **styles.mark(look))
+        ax.text(edge + 0.08 * side, y, label, ha=ha, va="center", parse_math=False)
+
+    def _draw_bar(self, ax: Axes, clique: tuple[int, ...], y: float) -> None:
+        """The bar of a clique; where it passes over a method outside the clique, dots mark the members."""
+        x = [self._at(float(self.found.averages[j])) for j in clique]
+        ax.plot([x[0] - 0.03, x[-1] + 0.03], [y, y], color="black", linewidth=2.4, solid_capstyle="butt")
+        first, last = self.found.order.index(clique[0]), self.found.order.index(clique[-1])
+        if last - first + 1 > len(clique):
+            ax.plot(x, [y] * len(x), "o", color="black", markersize=4.5)
 
 
 def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> list[str]:
@@ -163,25 +226,7 @@ def _levels(found: Significance, cliques: Sequence[tuple[int, ...]]) -> list[int
     return levels
 
 
-def _draw_bar(ax: Axes, found: Significance, clique: tuple[int, ...], x: list[float], y: float) -> None:
-    """Draw the bar of a clique; where it passes over a method outside the clique, dots mark the members."""
-    ax.plot([x[0] - 0.03, x[-1] + 0.03], [y, y], color="black", linewidth=2.4, solid_capstyle="butt")
-    order = found.order
-    first, last = order.index(clique[0]), order.index(clique[-1])
-    if last - first + 1 > len(clique):
-        ax.plot(x, [y] * len(x), "o", color="black", markersize=4.5)
-
-
-def _draw_ruler(ax: Axes, found: Significance, x: float, unit: float, y: float) -> None:
-    """The critical difference to scale; one that is longer than the axis is given as a number only."""
-    end = x + found.cd * unit
-    label = f"CD = {found.cd:.2f}"
-    if found.cd > len(found.methods) - 1:
-        ax.text(x, y, f"{label}, more than the axis is long", fontsize=7, va="center")
-        return
-    ax.plot([x, end], [y, y], color="black", linewidth=1.2)
-    ax.vlines([x, end], y - 0.04, y + 0.04, color="black", linewidth=1.2)
-    ax.text(end + 0.08, y, label, fontsize=7, va="center")
+# -------------------------------------------------------------------- the matrix
 
 
 @mpl.rc_context({**STYLE, "axes.grid": False})
@@ -192,37 +237,21 @@ def draw_matrix(found: Significance, title: str) -> Figure:
     names = [shorten_name(found.methods[j]) for j in order]
     title = shorten_name(title, _TITLE)
     longest = max(map(len, names))
+    slanted = longest > _UPRIGHT
     margin = _LETTER * longest + 0.3
-    cell_width = max(_CELL[0], _LETTER * min(longest, 16) + 0.1)
-    slanted = longest > 16
-    head = (0.5 * _LETTER * longest + 0.25) if slanted else 0.3
-    width, height = margin + k * cell_width + 0.85, _FOOT + head + k * _CELL[1] + 0.4
-    width = max(width, 3.7, _LETTER * len(title) + 0.3)
-    records = found.pairs.records[np.ix_(order, order)].astype(float)
-    shade = (records[:, :, 0] - records[:, :, 2]) / found.n_blocks
-    shade[np.diag_indices(k)] = np.nan
+    body = (k * max(_CELL[0], _LETTER * min(longest, _UPRIGHT) + 0.1), k * _CELL[1])
+    head = 0.5 * _LETTER * longest + 0.25 if slanted else 0.3
+    width = max(margin + body[0] + 0.85, 3.7, _LETTER * len(title) + 0.3)
+    height = _FOOT + head + body[1] + 0.4
     figure = Figure(figsize=(width, height))
-    ax = figure.add_axes((margin / width, _FOOT / height, k * cell_width / width, k * _CELL[1] / height))
-    image = ax.imshow(shade, cmap="PuOr", vmin=-2, vmax=2, aspect="auto")  # so pale that black can be read
-    ax.set_xticks(range(k), names, parse_math=False, rotation=40 if slanted else 0, ha="left" if slanted else "center")
-    ax.set_yticks(range(k), names, parse_math=False)
-    ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize=8)
-    ax.spines[:].set_visible(False)
-    ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
-    ax.set_yticks(np.arange(k + 1) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", linewidth=2)
-    ax.tick_params(which="minor", length=0)
+    ax = figure.add_axes((margin / width, _FOOT / height, body[0] / width, body[1] / height))
+    # so pale that black can be read
+    image = ax.imshow(_shades(found), cmap="PuOr", vmin=-2, vmax=2, aspect="auto")
+    _draw_grid(ax, names, slanted)
     for a, i in enumerate(order):
         for b, j in enumerate(order):
-            if i != j:
-                apart = bool(found.pairs.holm[i, j] <= ALPHA)
-                ax.text(b, a, _pair(found, i, j), fontsize=6.5, ha="center", va="center", linespacing=1.25,
-                        fontweight="bold" if apart else "normal")  # fmt: skip
-            else:
-                ax.text(b, a, f"rank {found.averages[i]:.2f}", fontsize=6.5, ha="center", va="center", color="#444444")
-    bar = figure.add_axes(
-        ((margin + k * cell_width + 0.12) / width, _FOOT / height, 0.1 / width, k * _CELL[1] / height)
-    )
+            _write_cell(ax, found, (a, b), (i, j))
+    bar = figure.add_axes(((margin + body[0] + 0.12) / width, _FOOT / height, 0.1 / width, body[1] / height))
     figure.colorbar(image, cax=bar, boundaries=np.linspace(-1, 1, 101), ticks=[-1, 0, 1])
     bar.set_yticklabels(["loses all", "even", "wins all"], fontsize=6.5)
     bar.tick_params(length=0)
@@ -236,9 +265,50 @@ def draw_matrix(found: Significance, title: str) -> Figure:
     return figure
 
 
-def _pair(found: Significance, i: int, j: int) -> str:
-    better, p = float(found.pairs.advantage[i, j]), float(found.pairs.holm[i, j])
-    shown = f"p = {DASH}" if math.isnan(p) else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    size = max(abs(float(x)) for x in found.pairs.advantage.ravel())
-    digits = 4 if size < 10 else 1
-    return f"{signed(better, digits)}\n{format_counts(found.pairs.records[i, j])}\n{shown}"
+def _shades(found: Significance) -> np.ndarray:
+    """From −1 (the row's method loses in all blocks) to 1 (it wins in all)."""
+    counts = found.pairs.records[np.ix_(found.order, found.order)].astype(float)
+    wins, losses = counts[:, :, 0], counts[:, :, 2]
+    shades: np.ndarray = (wins - losses) / found.n_blocks
+    np.fill_diagonal(shades, np.nan)
+    return shades
+
+
+def _draw_grid(ax: Axes, names: Sequence[str], slanted: bool) -> None:
+    """The names at the left and above, and white lines between the cells."""
+    k = len(names)
+    rotation, ha = (40, "left") if slanted else (0, "center")
+    ax.set_xticks(range(k), names, parse_math=False, rotation=rotation, ha=ha)
+    ax.set_yticks(range(k), names, parse_math=False)
+    ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize=8)
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(k + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=2)
+    ax.tick_params(which="minor", length=0)
+
+
+def _write_cell(ax: Axes, found: Significance, place: tuple[int, int], pair: tuple[int, int]) -> None:
+    """What stands in the row and column of `place`: the pair of methods, or a method's own rank."""
+    row, column = place
+    i, j = pair
+    if i == j:
+        rank = f"rank {found.averages[i]:.2f}"
+        ax.text(column, row, rank, fontsize=6.5, ha="center", va="center", color="#444444")
+        return
+    weight = "bold" if found.pairs.holm[i, j] <= ALPHA else "normal"
+    shown = _describe_pair(found, i, j)
+    ax.text(column, row, shown, fontsize=6.5, ha="center", va="center", linespacing=1.25, fontweight=weight)
+
+
+def _describe_pair(found: Significance, i: int, j: int) -> str:
+    """How much better the first is, its wins, ties and losses, and the p-value."""
+    largest = max(abs(float(x)) for x in found.pairs.advantage.ravel())
+    better = signed(float(found.pairs.advantage[i, j]), 4 if largest < 10 else 1)
+    p = float(found.pairs.holm[i, j])
+    shown = f"p = {p:.3f}"
+    if math.isnan(p):
+        shown = f"p = {DASH}"
+    elif p < 0.001:
+        shown = "p < 0.001"
+    return f"{better}\n{format_counts(found.pairs.records[i, j])}\n{shown}"
