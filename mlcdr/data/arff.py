@@ -35,7 +35,7 @@ from mlcdr.data.lines import (
     read_token,
     skip_blanks,
 )
-from mlcdr.data.table import Origin, Table
+from mlcdr.data.table import Origin, Origins, Table
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
@@ -84,7 +84,7 @@ def read_arff(path: Path | str) -> ArffTable:
     except OSError as error:
         fail_unreadable(path, error)
     origin = Origin(path, len(lines), line_of=lines.__getitem__)
-    return ArffTable(attributes, rows.matrix(), (origin,), relation)
+    return ArffTable(attributes, rows.matrix(), Origins(origin), relation)
 
 
 def _read_rows(

@@ -15,7 +15,7 @@ from mlcdr.data.encoding import Missing, as_labels, complete
 from mlcdr.data.lines import fail, fail_unreadable, quote
 from mlcdr.data.packed import GROWTH, most_bytes
 from mlcdr.data.svmlight import read_svmlight
-from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, check_indices, no_labels, stack_rows
+from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, check_indices, no_labels, stack_rows
 from mlcdr.errors import DataError
 
 
@@ -27,7 +27,7 @@ class Arrays:
     Y: Matrix
     feature_names: tuple[str, ...]
     label_names: tuple[str, ...]
-    origins: tuple[Origin, ...]
+    origins: Origins
 
     @classmethod
     def of(
@@ -46,7 +46,7 @@ class Arrays:
             fail(path, f"X has {X.shape[0]} rows and Y has {Y.shape[0]}")
         names = _name_columns(path, "feature", feature_names, X.shape[1])
         labels = _name_columns(path, "label", label_names, Y.shape[1])
-        return cls(X, _without_minus_one(Y), names, labels, (Origin(path, X.shape[0]),))
+        return cls(X, _without_minus_one(Y), names, labels, Origins(Origin(path, X.shape[0])))
 
     def stack(self, below: Arrays) -> Arrays:
         """The rows of the train and of the test file.
@@ -58,10 +58,10 @@ class Arrays:
         """
         names = (self.feature_names, self.label_names)
         if (below.feature_names, below.label_names) != names:
-            fail(below.origins[0].path, f"its columns are not those of {self.origins[0].path.name}")
+            fail(below.origins.path, f"its columns are not those of {self.origins.path.name}")
         X = stack_rows([self.X, below.X])
         Y = stack_rows([self.Y, below.Y])
-        return Arrays(X, Y, *names, self.origins + below.origins)
+        return Arrays(X, Y, *names, Origins(*self.origins.files, *below.origins.files))
 
     def encode(self, missing: Missing) -> Content:
         """Encode as `mlcdr.data.encoding.encode`: Y is CSR if X is.

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import importlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,30 +12,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data import cache, held, sources
-from mlcdr.data.arff import ArffTable, read_arff
-from mlcdr.data.arff_header import meka_label_count
-from mlcdr.data.catalog_matlab import find_matlab_entry, read_matlab_entry
+from mlcdr.data import cache, held
 from mlcdr.data.content import Content, Facts
-from mlcdr.data.encoding import Missing, Selected, encode
-from mlcdr.data.files import DataFiles, Part, is_path, locate, names_beside, sha256, suffix
+from mlcdr.data.encoding import Missing, encode
+from mlcdr.data.files import Part, is_path, locate
 from mlcdr.data.forms import FORMS, MAPPINGS, MEMORY, OPENML, check_form_options, option_problems
-from mlcdr.data.label_xml import read_label_xml
-from mlcdr.data.lines import Line, fail, fail_unreadable, quote
+from mlcdr.data.reading import FileSource
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Origin, find_columns, stack_tables
+from mlcdr.data.table import Matrix, Origin, Origins
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, report_memory
-
-
-@functools.cache
-def readers_version() -> str:
-    """The SHA-256 (hex) of this folder's source: a parsed copy that other code made is not used again."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,7 +156,7 @@ class Dataset:
 
             if Y is not None:
                 X, options["labels"] = joined(X, Y, label_names)
-            selected = as_table(X, (Origin(Path(name), len(X)),), options)
+            selected = as_table(X, Origins(Origin(Path(name), len(X))), options)
             return _dataset(name, encode(selected, missing))
         if hasattr(Y, "columns"):
             Y, label_names = Y.to_numpy(), list(Y.columns)
@@ -266,11 +250,12 @@ def load_dataset(
     check_form_options(files.paths[0], files.form, options)
     if files.xml is not None and "labels" in options:
         raise DataError(f"{files.xml}: names the labels; the option labels is only for files without XML")
-    key = _key_of_copy(files, missing, part, options)
+    source = FileSource(files, missing, part, options)
+    key = source.key()
     content = cache.load(key)
     if content is not None:
         return _dataset(files.name, content)
-    dataset = _dataset(files.name, read_files(files, missing, part, options))
+    dataset = _dataset(files.name, source.read())
     cache.save(key, content_of(dataset))
     return dataset
 
@@ -345,101 +330,3 @@ def _fetch_openml(name: str, missing: Missing, options: Mapping[str, Any]) -> Da
 
 
 _MADE = {"openml": _fetch_openml, "function": _call, "synthetic": _generate}
-
-
-# -------------------------------------------------------------------- data in files
-
-
-def _key_of_copy(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> str:
-    """The key of the parsed copy in the cache: a digest of the files' bytes, the readers' code and the options."""
-    said = json.dumps(options, sort_keys=True, default=list)
-    whole = hashlib.sha256(f"mlcdr {readers_version()} {missing} {part} {said}\n".encode())
-    known = sources.find(files.name)
-    if known is not None and known.matlab is not None:
-        whole.update(f"{known.matlab}\n".encode())
-    paths = [*files.paths, *names_beside(files)]
-    if files.xml is not None:
-        paths.append(files.xml)
-    for path in paths:
-        try:
-            whole.update(f"{suffix(path.name)} {sha256(path)}\n".encode())
-        except OSError as error:
-            fail_unreadable(path, error)
-    return whole.hexdigest()
-
-
-def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Content:
-    """Read a data set's files, without the cache; options and errors as in `load_dataset`."""
-    known = find_matlab_entry(files.name, files.paths[0])
-    if known is not None:
-        content = read_matlab_entry(files.paths[0], known, files.xml)
-        n_train = content.facts.n_train
-    else:
-        content, n_train = _read_form(files, missing, options)
-    if files.test_first is not None:
-        content, n_train = _move_train_first(files, content)
-    elif part == "full":
-        n_train = None
-    return content._replace(facts=replace(content.facts, n_train=n_train))
-
-
-def _read_form(files: DataFiles, missing: Missing, options: Mapping[str, Any]) -> tuple[Content, int]:
-    """The content of the files, and the number of rows of the first."""
-    if files.form in ("npz", "mat", "svmlight"):
-        from mlcdr.data.arrays import read_arrays
-
-        arrays = read_arrays(files.form, files.paths, options)
-        return arrays.encode(missing), arrays.origins[0].n_rows
-    if files.form == "arff":
-        return _read_arff_files(files, missing, options)
-    from mlcdr.data.frames import read_tables
-
-    if files.xml is not None:
-        options = {**options, "labels": [name for name, _ in read_label_xml(files.xml)]}
-    selected = read_tables(files.form, files.paths, options)
-    return encode(selected, missing), selected.table.origins[0].n_rows
-
-
-def _read_arff_files(files: DataFiles, missing: Missing, options: Mapping[str, Any]) -> tuple[Content, int]:
-    """As `_read_form`, of ARFF."""
-    first, *others = [read_arff(path) for path in files.paths]
-    columns, xml_names = _find_labels(files, first, options.get("labels"))
-    table = stack_tables(first, others[0]) if others else first
-    content = encode(Selected(table, columns), missing)
-    return content._replace(facts=replace(content.facts, xml_label_names=xml_names)), first.origins[0].n_rows
-
-
-def _find_labels(
-    files: DataFiles, table: ArffTable, labels: int | str | Sequence[str] | None
-) -> tuple[list[int], tuple[str, ...]]:
-    """The positions of the labels among the attributes, and their names in the XML's order."""
-    names = [attribute.name for attribute in table.attributes]
-    if files.xml is not None:
-        # The XML has priority over -C: that of medical means the first columns, but its labels are the last ones.
-        where = {name: column for column, name in enumerate(names)}
-        in_xml = read_label_xml(files.xml)
-        for name, number in in_xml:
-            if name not in where:
-                Line(files.xml, number).fail(f"label {quote(name)} is not an attribute of {table.path.name}")
-        return sorted(where[name] for name, _ in in_xml), tuple(name for name, _ in in_xml)
-    said = meka_label_count(table.relation) if labels is None else labels
-    if said is None:
-        xml = table.path.with_suffix(".xml").name
-        needs = f"Needs {xml} beside it, -C in the relation's name, or the option labels"
-        fail(table.path, f"which attributes are labels? {needs}")
-    columns = find_columns(Line(table.path, 0), names, said)
-    return columns, tuple(names[column] for column in columns)
-
-
-def _move_train_first(files: DataFiles, content: Content) -> tuple[Content, int]:
-    """Move the training rows to the front, of a full file that begins with the test rows; also return their number."""
-    X, Y, facts = content
-    test = files.test_first
-    assert test is not None
-    known = sources.entry(files.name).statistics
-    if (X.shape[0], Y.shape[1]) != (known["n_instances"], known["n_labels"]):
-        stem = files.paths[0].parent / files.name
-        needs = f"the predefined split needs {stem}-train.arff and -test.arff"
-        fail(files.paths[0], f"not the known data set; {needs}")
-    order = np.concatenate((np.arange(test, X.shape[0]), np.arange(test)))
-    return Content(X[order], Y[order], facts), X.shape[0] - test

@@ -15,7 +15,7 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.content import Content, Facts
 from mlcdr.data.lines import Line, fail, list_values, quote
-from mlcdr.data.table import Matrix, Origin, Table, fail_in_row
+from mlcdr.data.table import Matrix, Origins, Table
 from mlcdr.data.texts import Texts, is_texts
 from mlcdr.errors import DataError
 
@@ -255,7 +255,7 @@ def _is_no_label(entries: np.ndarray) -> np.ndarray:
     return (entries != 0) & (entries != 1)  # NaN is neither
 
 
-def as_labels(Y: Matrix, names: Sequence[str], origins: Sequence[Origin]) -> Matrix:
+def as_labels(Y: Matrix, names: Sequence[str], origins: Origins) -> Matrix:
     """Y (n×K) as {0, 1}: uint8, or int8 CSR.
 
     Raises
@@ -269,14 +269,12 @@ def as_labels(Y: Matrix, names: Sequence[str], origins: Sequence[Origin]) -> Mat
         value = Y[row, column]
         label = f"label {quote(names[column])}"
         if np.isnan(value):
-            fail_in_row(origins, row, f"{label} has no value; missing labels cannot be filled")
-        fail_in_row(origins, row, f"{label} has the value {value:g}; a label must be 0 or 1")
+            origins.fail(row, f"{label} has no value; missing labels cannot be filled")
+        origins.fail(row, f"{label} has the value {value:g}; a label must be 0 or 1")
     return Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
 
 
-def complete(
-    X: Matrix, Y: Matrix, facts: Facts, sources: Sequence[str], origins: Sequence[Origin], missing: Missing
-) -> Content:
+def complete(X: Matrix, Y: Matrix, facts: Facts, sources: Sequence[str], origins: Origins, missing: Missing) -> Content:
     """Check the cells of X and fill those that are missing, in place; their numbers are added to the facts.
 
     Parameters
@@ -286,7 +284,7 @@ def complete(
     facts : Facts
     sources : sequence of str
         For each column of X the name of the feature from which it was made.
-    origins : sequence of Origin
+    origins : Origins
     missing : {"error", "keep", "mean", "zero"}
         Treatment of a missing feature value. "mean": the mean of the encoded column over all rows that have a value
         (for a nominal: the share of each value); "keep": NaN, in all columns of a nominal; "zero": 0.
@@ -301,7 +299,7 @@ def complete(
     return Content(X, Y, replace(facts, missing=fill(X, sources, origins, missing)))
 
 
-def fill(X: Matrix, sources: Sequence[str], origins: Sequence[Origin], missing: Missing) -> dict[str, int]:
+def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) -> dict[str, int]:
     """Check and fill X in place, as `complete`; return the number of missing values by feature.
 
     Raises
@@ -312,7 +310,7 @@ def fill(X: Matrix, sources: Sequence[str], origins: Sequence[Origin], missing: 
     if infinite is not None:
         row, column = infinite
         what = "has a value that is infinite, or too large for a 64-bit number"
-        fail_in_row(origins, row, f"feature {quote(sources[column])} {what}")
+        origins.fail(row, f"feature {quote(sources[column])} {what}")
     entries = X.data if sparse.issparse(X) else X
     gaps = np.isnan(entries)
     columns = X.indices[gaps] if sparse.issparse(X) else np.nonzero(gaps)[1]
@@ -327,14 +325,14 @@ def fill(X: Matrix, sources: Sequence[str], origins: Sequence[Origin], missing: 
         present = X.shape[0] - counts
         if not present.all():
             name = quote(sources[int(np.argmin(present))])
-            fail(origins[0].path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
+            fail(origins.path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
         entries[gaps] = (X.sum(axis=0) / present)[columns]
     if sparse.issparse(X):
         X.eliminate_zeros()
     return found
 
 
-def _refuse_gaps(X: Matrix, sources: Sequence[str], origins: Sequence[Origin], found: Mapping[str, int]) -> NoReturn:
+def _refuse_gaps(X: Matrix, sources: Sequence[str], origins: Origins, found: Mapping[str, int]) -> NoReturn:
     """Raise MissingValueError about the first missing value, with the number of all of them and a remedy."""
     cell = first_cell(X, np.isnan)
     assert cell is not None
@@ -344,25 +342,25 @@ def _refuse_gaps(X: Matrix, sources: Sequence[str], origins: Sequence[Origin], f
     number = f" ({total} are missing: {', '.join(each[:5])}{more})" if total > 1 else ""
     hint = (
         "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows "
-        f"(in a config: `{{{origins[0].path.name}: {{missing: keep}}}}`; of a command on data: `--set missing=keep`)"
+        f"(in a config: `{{{origins.path.name}: {{missing: keep}}}}`; of a command on data: `--set missing=keep`)"
     )
     _fail_at_gap(origins, cell[0], f"feature {quote(sources[cell[1]])} has no value{number}; {hint}")
 
 
-def _count_empty_texts(texts: Texts, name: str, origins: Sequence[Origin], missing: Missing) -> dict[str, int]:
+def _count_empty_texts(texts: Texts, name: str, origins: Origins, missing: Missing) -> dict[str, int]:
     """The number of empty or blank texts, by the column's name; DataError for any, unless `missing` is "keep"."""
     empty = [row for row, text in enumerate(texts[:, 0]) if not text.strip()]
     if empty and missing == "error":
         what = f"column {quote(name)} has no text; `missing: keep` takes it as an empty one"
         _fail_at_gap(origins, empty[0], what)
     if empty and missing != "keep":
-        fail(origins[0].path, f"missing: {missing} is for numbers; `missing: keep` takes texts that are empty")
+        fail(origins.path, f"missing: {missing} is for numbers; `missing: keep` takes texts that are empty")
     return {name: len(empty)} if empty else {}
 
 
-def _fail_at_gap(origins: Sequence[Origin], row: int, message: str) -> NoReturn:
+def _fail_at_gap(origins: Origins, row: int, message: str) -> NoReturn:
     """Raise MissingValueError about a row."""
     try:
-        fail_in_row(origins, row, message)
+        origins.fail(row, message)
     except DataError as error:
         raise MissingValueError(str(error)) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,7 +25,7 @@ from mlcdr.data.encoding import BINARY, MANY_ROWS, Selected, Tags
 from mlcdr.data.files import cache_folder
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.packed import GROWTH, most_bytes
-from mlcdr.data.table import Matrix, Origin, Table, fail_in_row, find_columns
+from mlcdr.data.table import Matrix, Origin, Origins, Table, find_columns
 from mlcdr.data.texts import Texts, as_texts
 from mlcdr.errors import DataError, suggest_name
 
@@ -56,7 +57,7 @@ def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) ->
         frames.append(frame)
         origins.append(origin)
     whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-    return as_table(whole, tuple(origins), options)
+    return as_table(whole, Origins(*origins), options)
 
 
 def read_frame(
@@ -160,14 +161,14 @@ def joined(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.Data
     return pd.concat([X.reset_index(drop=True), Y.reset_index(drop=True)], axis=1), list(Y.columns)
 
 
-def as_table(frame: pd.DataFrame, origins: tuple[Origin, ...], options: Mapping[str, Any]) -> Selected:
+def as_table(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Selected:
     """Convert a DataFrame to a table, in four steps: choose columns, split tags, take texts, code words.
 
     Parameters
     ----------
     frame : DataFrame
         Its index is ignored.
-    origins : tuple of Origin
+    origins : Origins
         Where its rows come from.
     options : mapping
         As in a config: `labels`, `separator`, `text`, `categories`, `drop`.
@@ -177,7 +178,7 @@ def as_table(frame: pd.DataFrame, origins: tuple[Origin, ...], options: Mapping[
     DataError
         When a cell or a column has no defined meaning, or the labels are not stated or not found.
     """
-    head = Line(origins[0].path, origins[0].head)
+    head = origins.head
     if not len(frame):
         fail(head.path, "has no rows")
     frame, labels = _choose_columns(frame, head, options)
@@ -215,12 +216,20 @@ def _choose_columns(frame: pd.DataFrame, head: Line, options: Mapping[str, Any])
     return frame, [names[j] for j in find_columns(head, names, options["labels"])]
 
 
-def _split_tags(cells: pd.Series, separator: str, origins: Sequence[Origin]) -> Tags:
+def _split_tags(cells: pd.Series, separator: str, origins: Origins) -> Tags:
     """The different tags, sorted, and which of them each row has (n×K)."""
-    rows = [_tags_of(cell, separator, row, str(cells.name), origins) for row, cell in enumerate(cells)]
-    names = tuple(sorted({tag for tags in rows for tag in tags}))
+    rows = []
+    for row, cell in enumerate(cells):
+        tags = _tags_of(cell, separator)
+        if tags is None:
+            what = f"column {quote(str(cells.name))} has {quote(str(cell))}, which is no text of tags"
+            origins.fail(row, what)
+        if len(set(tags)) < len(tags):
+            origins.fail(row, f"a tag is there twice in {quote(str(cell))}")
+        rows.append(tags)
+    names = tuple(sorted(set().union(*rows)))
     if not names:
-        Line(origins[0].path, origins[0].line_of(0)).fail(f"no tag in column {quote(str(cells.name))}")
+        origins.line_of(0).fail(f"no tag in column {quote(str(cells.name))}")
     where = {name: k for k, name in enumerate(names)}
     Y = np.zeros((len(rows), len(names)), dtype=np.uint8)
     for row, tags in enumerate(rows):
@@ -228,22 +237,18 @@ def _split_tags(cells: pd.Series, separator: str, origins: Sequence[Origin]) -> 
     return names, Y
 
 
-def _tags_of(cell: Any, separator: str, row: int, column: str, origins: Sequence[Origin]) -> list[str]:
-    """The tags of a cell: a text, or (in Parquet and DataFrames) a list of texts; none if it is missing."""
+def _tags_of(cell: Any, separator: str) -> list[str] | None:
+    """The tags of a cell, a text or (in Parquet and DataFrames) a list of texts; None for anything else."""
     if isinstance(cell, str):
-        tags = [tag for each in cell.split(separator) if (tag := each.strip())]
-    elif isinstance(cell, list | tuple | np.ndarray) and all(isinstance(each, str) for each in cell):
-        tags = list(cell)
-    elif cell is None or cell != cell:
-        tags = []
-    else:
-        fail_in_row(origins, row, f"column {quote(column)} has {quote(str(cell))}, which is no text of tags")
-    if len(set(tags)) < len(tags):
-        fail_in_row(origins, row, f"a tag is there twice in {quote(str(cell))}")
-    return tags
+        pieces = [piece.strip() for piece in cell.split(separator)]
+        return [piece for piece in pieces if piece]
+    if isinstance(cell, list | tuple | np.ndarray):
+        return list(cell) if all(isinstance(each, str) for each in cell) else None
+    is_missing = cell is None or cell != cell
+    return [] if is_missing else None
 
 
-def _take_texts(frame: pd.DataFrame, name: str, labels: Sequence[str], head: Line, origins: Sequence[Origin]) -> Texts:
+def _take_texts(frame: pd.DataFrame, name: str, labels: Sequence[str], head: Line, origins: Origins) -> Texts:
     """The texts of the column `name`, which must be the only column besides the labels."""
     if name not in frame.columns:
         head.fail(f"text: no column is called {quote(name)}{suggest_name(name, frame.columns)}")
@@ -257,100 +262,114 @@ def _take_texts(frame: pd.DataFrame, name: str, labels: Sequence[str], head: Lin
 
 
 def _code_words(
-    frame: pd.DataFrame, head: Line, origins: Sequence[Origin], categories: Sequence[str]
+    frame: pd.DataFrame, head: Line, origins: Origins, categories: Sequence[str]
 ) -> tuple[tuple[Attribute, ...], pd.DataFrame]:
     """The attributes of all columns, and the frame with codes (NaN: missing) in place of words."""
-    attributes = []
-    coded = {}
+    attributes, coded = [], {}
     for name in frame.columns:
-        column = frame[name]
+        column = _Column(name, frame[name], name in categories, origins)
         codes = None
-        kind = column.dtype.kind  # also of pandas' nullable numbers
-        if kind in "iuf" and name in categories:
-            column = _as_words(column)
-        if kind not in "biuf" or (kind != "b" and name in categories):
-            codes, coded[name] = _codes(column, name in categories, origins)
-        elif kind in "iu":
-            large = (column > _LARGEST) | (column < -_LARGEST)
-            if large.any():
-                row = int(large.to_numpy(bool, na_value=False).argmax())
-                _fail_large(name, row, column.iloc[row], origins)
+        if column.is_of_words:
+            codes, coded[name] = column.code()
+        else:
+            column.check_whole_numbers()
         attributes.append(Attribute(name, codes, False, head.number))
     return tuple(attributes), frame.assign(**coded) if coded else frame
 
 
-def _as_words(numbers: pd.Series) -> pd.Series:
-    """The numbers of a column as words, 2.0 like 2; missing ones stay missing."""
-    values = pd.Series(np.asarray(numbers, dtype=object), name=numbers.name)
-    return values.map(lambda value: str(value).removesuffix(".0"), na_action="ignore")
+@dataclass(frozen=True)
+class _Column:
+    """A column of a frame; in a `category`, numbers are words."""
 
+    name: str
+    values: pd.Series
+    is_category: bool
+    origins: Origins
 
-def _codes(column: pd.Series, is_category: bool, origins: Sequence[Origin]) -> tuple[dict[str, int], np.ndarray]:
-    """Word → code, its position in sorted or the Categorical's order; and the code of each cell (NaN: missing)."""
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        column = _as_categorical(column, is_category, origins)
-    words = [str(each) for each in column.cat.categories]
-    codes = column.cat.codes.to_numpy(np.float64, copy=True)
-    codes[codes < 0] = np.nan
-    if len(words) == 1:  # the data may have only one value of a yes/no pair
-        known = words[0].casefold()
-        pair = next((pair for pair in BINARY.values() if known in pair), ())
-        words += [each for each in pair if each != known]
-    return {word: code for code, word in enumerate(words)}, codes
+    def fail(self, row: int, what: str) -> NoReturn:
+        self.origins.fail(row, f"column {quote(self.name)} {what}")
 
+    @property
+    def is_of_words(self) -> bool:
+        kind = self.values.dtype.kind  # also of pandas' nullable numbers
+        return kind not in "biuf" or (self.is_category and kind != "b")
 
-def _as_categorical(column: pd.Series, is_category: bool, origins: Sequence[Origin]) -> pd.Series:
-    """A column of words as a Categorical; DataError for what is no word, and for odd words unless `is_category`."""
-    name = column.name
-    if column.dtype.kind not in "OTU":
-        hint = "write a date as a number (a year, days since ...)" if column.dtype.kind in "Mm" else "convert it"
-        what = f"is of type {column.dtype}; {hint}, or leave it out: `drop: [{name}]`"
-        fail_in_row(origins, 0, f"column {quote(name)} {what}")
-    if column.dtype == object:
-        for row, cell in enumerate(column):
-            if not isinstance(cell, str | int | float | None):
-                what = f"has a {type(cell).__name__}, which is no number and no word"
-                fail_in_row(origins, row, f"column {quote(name)} {what}")
-    words = column.map(str, na_action="ignore").astype("category")
-    if not is_category:
-        _check_words(words, origins)
-    return words
+    def check_whole_numbers(self) -> None:
+        """Raise DataError for a whole number that a 64-bit float may not hold."""
+        if self.values.dtype.kind in "iu":
+            large = (self.values > _LARGEST) | (self.values < -_LARGEST)
+            if large.any():
+                row = int(large.to_numpy(bool, na_value=False).argmax())
+                self._fail_large(row, self.values.iloc[row])
 
+    def _fail_large(self, row: int, value: object) -> NoReturn:
+        hint = f"an identifier? Leave it out: `drop: [{self.name}]`"
+        self.fail(row, f"has the value {value}, which is beyond 2^53 and would be rounded; {hint}")
 
-def _check_words(words: pd.Series, origins: Sequence[Origin]) -> None:
-    """Raise DataError for words that look like numbers, and for more than max(50, ⌊n/2⌋) different words."""
-    name = words.name
-    different = list(words.cat.categories)
-    if any(NUMBER_LIKE.match(word) for word in different):
+    def code(self) -> tuple[dict[str, int], np.ndarray]:
+        """Word → code, its position in sorted or the Categorical's order; and the code of each cell (NaN: missing)."""
+        column = self.values
+        if column.dtype.kind in "iuf":
+            column = _as_words(column)
+        if not isinstance(column.dtype, pd.CategoricalDtype):
+            column = self._as_categorical(column)
+        words = [str(each) for each in column.cat.categories]
+        codes = column.cat.codes.to_numpy(np.float64, copy=True)
+        codes[codes < 0] = np.nan
+        if len(words) == 1:  # the data may have only one value of a yes/no pair
+            known = words[0].casefold()
+            pair = next((pair for pair in BINARY.values() if known in pair), ())
+            words += [each for each in pair if each != known]
+        return {word: code for code, word in enumerate(words)}, codes
+
+    def _as_categorical(self, column: pd.Series) -> pd.Series:
+        if column.dtype.kind not in "OTU":
+            hint = "write a date as a number (a year, days since ...)" if column.dtype.kind in "Mm" else "convert it"
+            self.fail(0, f"is of type {column.dtype}; {hint}, or leave it out: `drop: [{self.name}]`")
+        if column.dtype == object:
+            for row, cell in enumerate(column):
+                if not isinstance(cell, str | int | float | None):
+                    self.fail(row, f"has a {type(cell).__name__}, which is no number and no word")
+        words = column.map(str, na_action="ignore").astype("category")
+        if not self.is_category:
+            self._check_words(words)
+        return words
+
+    def _check_words(self, words: pd.Series) -> None:
+        """Raise DataError for words that look like numbers, and for more than max(50, ⌊n/2⌋) different words."""
+        different = list(words.cat.categories)
+        if any(map(NUMBER_LIKE.match, different)):
+            self._fail_at_number(words, different)
+        if len(different) > max(MANY_ROWS, len(words) // 2):
+            own = f"`drop: [{self.name}]`, `text: {self.name}` or `categories: [{self.name}]`"
+            hint = f"a text or an identifier? Leave it out, or say what it is: {own}"
+            count = f"{len(different)} different words in {len(words)} rows"
+            fail(self.origins.path, f"column {quote(self.name)} has {count}; {hint}")
+
+    def _fail_at_number(self, words: pd.Series, different: Sequence[str]) -> NoReturn:
+        """Raise DataError about a word that looks like a number: an odd one, else a large one, else any."""
         odd = [word for word in different if not NUMBER.fullmatch(word)]
-        large = [word for word in different if _WHOLE.fullmatch(word) and abs(int(word[:400])) > _LARGEST]
+        large = [word for word in different if _is_large(word)]
         row = int(words.isin(odd or large or different).to_numpy().argmax())
         word = words.iloc[row]
         if not odd and large:
-            _fail_large(name, row, word, origins)
-        what = f"has the value {quote(word)}, which is not a number"
-        fail_in_row(origins, row, f"column {quote(name)} {what}; {_hint_on(word, name)}")
-    if len(different) > max(MANY_ROWS, len(words) // 2):
-        own = f"`drop: [{name}]`, `text: {name}` or `categories: [{name}]`"
-        hint = f"a text or an identifier? Leave it out, or say what it is: {own}"
-        count = f"{len(different)} different words in {len(words)} rows"
-        fail(origins[0].path, f"column {quote(name)} has {count}; {hint}")
+            self._fail_large(row, word)
+        hint = f"if its values are words, say `categories: [{self.name}]`"
+        if _DECIMAL_COMMA.fullmatch(word):
+            hint = "for decimal commas say `decimal: ','`"
+        elif _DATE.match(word):
+            hint = f"write a date as a number (a year, days since ...), or leave it out: `drop: [{self.name}]`"
+        self.fail(row, f"has the value {quote(word)}, which is not a number; {hint}")
 
 
-def _hint_on(word: str, column: str) -> str:
-    """What to do about a word that looks like a number."""
-    if _DECIMAL_COMMA.fullmatch(word):
-        return "for decimal commas say `decimal: ','`"
-    if _DATE.match(word):
-        return f"write a date as a number (a year, days since ...), or leave it out: `drop: [{column}]`"
-    return f"if its values are words, say `categories: [{column}]`"
+def _is_large(word: str) -> bool:
+    return _WHOLE.fullmatch(word) is not None and abs(int(word[:400])) > _LARGEST
 
 
-def _fail_large(column: str, row: int, value: object, origins: Sequence[Origin]) -> NoReturn:
-    """Raise DataError about a whole number that a 64-bit float may not hold."""
-    hint = f"an identifier? Leave it out: `drop: [{column}]`"
-    what = f"has the value {value}, which is beyond 2^53 and would be rounded; {hint}"
-    fail_in_row(origins, row, f"column {quote(column)} {what}")
+def _as_words(numbers: pd.Series) -> pd.Series:
+    """The numbers of a column as words, 2.0 like 2; missing ones stay missing."""
+    values = pd.Series(np.asarray(numbers, dtype=object))
+    return values.map(lambda value: str(value).removesuffix(".0"), na_action="ignore")
 
 
 def _as_matrix(frame: pd.DataFrame, labels: Sequence[str]) -> Matrix:

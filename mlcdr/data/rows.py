@@ -17,7 +17,7 @@ from mlcdr.data.encoding import Column, Missing, columns_of, fill, positive_code
 from mlcdr.data.files import is_path, locate
 from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, option_problems
 from mlcdr.data.lines import Line, fail, list_values, quote
-from mlcdr.data.table import Matrix, Table, fail_in_row, stack_rows
+from mlcdr.data.table import Matrix, Origins, Table, stack_rows
 from mlcdr.errors import DataError, suggest_name
 
 
@@ -99,7 +99,7 @@ class Columns:
             words = list(self.nominal)
             frame, origin = read_frame(form, rows, options, words, names if self.is_text else (), least=1)
             _check_there(origin.path, list(frame.columns), names)
-            selected = as_table(frame[names], (origin,), self._said_of(frame))
+            selected = as_table(frame[names], Origins(origin), self._said_of(frame))
             if selected.text is not None:
                 return selected.text[1]
             table = selected.table
@@ -173,4 +173,4 @@ def _check_known(table: Table, source: int, known: Sequence[str]) -> None:
         code = column[wrong[0]]
         word = f"{code:g}" if attribute.values is None else attribute.values[int(code)]
         has = f"column {quote(attribute.name)} has the value {quote(word)}"
-        fail_in_row(table.origins, int(wrong[0]), f"{has}; the model was trained with {list_values(known)}")
+        table.origins.fail(int(wrong[0]), f"{has}; the model was trained with {list_values(known)}")

@@ -46,21 +46,38 @@ class Origin(NamedTuple):
     line_of: Callable[[int], int] = _no_line
 
 
-def fail_in_row(origins: Sequence[Origin], row: int, message: str) -> NoReturn:
-    """Raise DataError about a row; rows are counted from 0 over all `origins`.
+class Origins:
+    """Where all rows of a table come from: one file, or the train and the test file."""
 
-    Raises
-    ------
-    DataError
-    """
-    first = 0
-    for origin in origins[:-1]:
-        if row < first + origin.n_rows:
-            break
-        first += origin.n_rows
-    else:
-        origin = origins[-1]
-    Line(origin.path, origin.line_of(row - first)).fail(f"row {row + 1}: {message}")
+    def __init__(self, *files: Origin):
+        self.files = files
+
+    @property
+    def path(self) -> Path:
+        """The first file."""
+        return self.files[0].path
+
+    @property
+    def head(self) -> Line:
+        """The line of the columns' names."""
+        return Line(self.path, self.files[0].head)
+
+    @property
+    def n_first(self) -> int:
+        """The number of rows of the first file."""
+        return self.files[0].n_rows
+
+    def line_of(self, row: int) -> Line:
+        """The line of a row; rows are counted from 0 over all files."""
+        for file in self.files:
+            if row < file.n_rows:
+                return Line(file.path, file.line_of(row))
+            row -= file.n_rows
+        raise IndexError(row)
+
+    def fail(self, row: int, message: str) -> NoReturn:
+        """Raise DataError about a row."""
+        self.line_of(row).fail(f"row {row + 1}: {message}")
 
 
 @dataclass(frozen=True)
@@ -74,18 +91,18 @@ class Table:
     values : ndarray or csr_array of shape (n, m), float64
         Numbers; nominal values as their position in the declaration. NaN is a missing value and nothing else. CSR, with
         int32 sorted indices and no explicit zeros, for a sparse file.
-    origins : tuple of Origin
-        The files that the rows come from, in their order.
+    origins : Origins
+        The files that the rows come from.
     """
 
     attributes: tuple[Attribute, ...]
     values: Matrix
-    origins: tuple[Origin, ...]
+    origins: Origins
 
     @property
     def path(self) -> Path:
         """The first file, for messages."""
-        return self.origins[0].path
+        return self.origins.path
 
     @property
     def is_sparse(self) -> bool:
@@ -121,7 +138,7 @@ def stack_tables(first: Table, second: Table) -> Table:
         if one.values != two.values:
             line.fail(f"attribute {quote(two.name)} is declared otherwise than in {there}")
     values = stack_rows([first.values, second.values])
-    return Table(first.attributes, values, first.origins + second.origins)
+    return Table(first.attributes, values, Origins(*first.origins.files, *second.origins.files))
 
 
 def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence[str]) -> list[int]:

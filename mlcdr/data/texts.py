@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlcdr.data.lines import quote
-from mlcdr.data.table import Origin, fail_in_row
+from mlcdr.data.table import Origins
 
 Texts = NDArray[np.object_]
 """An n×1 array of strings."""
@@ -23,7 +23,7 @@ def is_texts(X: Any) -> TypeGuard[Texts]:
     return isinstance(X, np.ndarray) and X.dtype == object
 
 
-def as_texts(cells: Iterable[Any], name: str, origins: Sequence[Origin]) -> Texts:
+def as_texts(cells: Iterable[Any], name: str, origins: Origins) -> Texts:
     """The cells of the column `name` as texts (n×1), a missing one (None, NaN) as an empty text.
 
     Raises
@@ -37,7 +37,7 @@ def as_texts(cells: Iterable[Any], name: str, origins: Sequence[Origin]) -> Text
             cell = ""
         elif not isinstance(cell, str):
             what = f"has {str(cell)[:40]!r}, which is a {type(cell).__name__} and no text"
-            fail_in_row(origins, row, f"column {quote(name)} {what}")
+            origins.fail(row, f"column {quote(name)} {what}")
         texts.append(cell)
     return as_column(texts)
 

@@ -39,8 +39,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from mlcdr.data.arff import read_arff
-from mlcdr.data.dataset import load_dataset, read_files
+from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import locate
+from mlcdr.data.reading import FileSource
 from mlcdr.metrics import METRICS, Counts, Outcome
 
 MOST = """
@@ -176,7 +177,7 @@ def forms(folder: Path) -> dict[str, tuple[float, float]]:
 
         command = [sys.executable, "-c", PEAK_OF_FORM, str(path), str(small)]
         peak_of = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        ours = least(lambda p=path, o=options: read_files(locate(str(p)), "error", "full", o))
+        ours = least(lambda p=path, o=options: FileSource(locate(str(p)), "error", "full", o).read())
         found[label] = ours / theirs, peak_of
     return found
 

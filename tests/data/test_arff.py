@@ -22,7 +22,7 @@ def _read(tmp_path: Path, text: str | bytes) -> ArffTable:
 
 
 def _lines(table: ArffTable) -> list[int]:
-    (origin,) = table.origins
+    (origin,) = table.origins.files
     return [origin.line_of(row) for row in range(origin.n_rows)]
 
 

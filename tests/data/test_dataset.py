@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mlcdr.data import cache, dataset, files
+from mlcdr.data import cache, files, reading
 from mlcdr.data.arff_header import meka_label_count
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.data.label_xml import read_label_xml
@@ -271,7 +271,7 @@ def _equal(one: Dataset, two: Dataset) -> bool:
 def test_cache_gives_the_same(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _write(tmp_path, "c", text, _xml("l1", "l2"))
     first = load_dataset(path)
-    monkeypatch.setattr(dataset, "read_arff", lambda *_: pytest.fail("parsed again"))
+    monkeypatch.setattr(reading, "read_arff", lambda *_: pytest.fail("parsed again"))
     assert _equal(first, load_dataset(path))
     copy = _write(tmp_path / "elsewhere", "other", text, _xml("l1", "l2"))  # the content counts, not the place
     assert load_dataset(copy).checksum == first.checksum
@@ -297,7 +297,7 @@ def test_a_copy_in_the_cache_is_of_every_byte_option_and_reader(
     load_dataset(path)
     path.with_suffix(".xml").write_text(_xml("l2", "l1"))
     load_dataset(path)
-    monkeypatch.setattr(dataset, "readers_version", lambda: "next")
+    monkeypatch.setattr(reading, "readers_version", lambda: "next")
     load_dataset(path)
     assert len(list((files.cache_folder() / "parsed").iterdir())) == 5
 

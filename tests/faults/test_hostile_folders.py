@@ -532,7 +532,7 @@ def test_a_broken_manifest_is_not_taken_for_one_without_facts(folder: Path, mlcd
     [
         ("mlcdr.results.results.read_scores", "results/small: not enough memory to read it"),
         ("mlcdr.config.loading.read_yaml", "e.yaml: not enough memory to read it"),
-        ("mlcdr.data.dataset._key_of_copy", ".arff: not enough memory to read it"),
+        ("mlcdr.data.dataset.FileSource.key", ".arff: not enough memory to read it"),
         ("mlcdr.tables.tables.write_all", "not enough memory for mlcdr table results/small"),
     ],
 )
