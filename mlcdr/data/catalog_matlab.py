@@ -47,13 +47,17 @@ def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Content:
     assert said is not None
     names = ["train_data", "train_target", "test_data", "test_target"] if said.n_train else ["data", "target"]
     found = [sparse.csr_array(each) for each in read_matrices(path, names)]
-    blocks = [sparse.hstack([X, Y.T]) for X, Y in zip(found[::2], found[1::2], strict=True)]
+    blocks = []
+    for X, Y in zip(found[::2], found[1::2], strict=True):
+        blocks.append(sparse.hstack([X, Y.T]))
     both = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     d = known.statistics["n_features"]
     K = known.statistics["n_labels"]
     if both.shape != (known.statistics["n_instances"], d + K):
         fail(path, f"[data, target'] is {both.shape[0]}x{both.shape[1]}, which is not {known.name}")
-    X, Y = (both[:, K:], both[:, :K]) if said.leading_labels else (both[:, :d], both[:, d:])
+    X, Y = both[:, :d], both[:, d:]
+    if said.leading_labels:
+        X, Y = both[:, K:], both[:, :K]
     Y = Y.maximum(0)  # some have -1 for 0
     if known.statistics["format"] == "dense":
         X = X.toarray()
@@ -64,8 +68,10 @@ def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Content:
         labels = tuple(name for name, _ in read_label_xml(xml))
     if len(labels) != K:
         fail(xml or path, f"{len(labels)} label names for {K} labels")
-    content = Arrays.of(path, X, Y, _count_on(said.features, d), labels).encode("keep")
-    n_nominal = d if np.isin(found[0].data, (0, 1)).all() else 0
+    features = _count_on(said.features, d)
+    content = Arrays.of(path, X, Y, features, labels).encode("keep")
+    is_binary = np.isin(found[0].data, (0, 1)).all()
+    n_nominal = d if is_binary else 0
     facts = replace(content.facts, declared_nominal=n_nominal, declared_numeric=d - n_nominal, n_train=said.n_train)
     return content._replace(facts=facts)
 

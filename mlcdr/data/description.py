@@ -21,7 +21,10 @@ from mlcdr.data.texts import is_texts
 def imbalance_ratios(Y: Matrix) -> NDArray[np.float64]:
     """IRLbl (K,) of Y (n×K): the count of the most frequent label divided by that of each label; NaN for count 0."""
     counts = np.asarray(Y.sum(axis=0, dtype=np.float64)).ravel()
-    return np.divide(counts.max(initial=0.0), counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    ratios = np.full(len(counts), np.nan)
+    some = counts > 0
+    ratios[some] = counts.max(initial=0.0) / counts[some]
+    return ratios
 
 
 def scumble(Y: Matrix) -> float:
@@ -29,8 +32,10 @@ def scumble(Y: Matrix) -> float:
     ratios = np.nan_to_num(imbalance_ratios(Y), nan=1.0)
     sizes = np.asarray(Y.sum(axis=1, dtype=np.float64)).ravel()
     some = sizes > 0
-    means = np.asarray(Y @ ratios).ravel()[some] / sizes[some]
-    geometric = np.exp(np.asarray(Y @ np.log(ratios)).ravel()[some] / sizes[some])
+    sums = np.asarray(Y @ ratios).ravel()[some]
+    logs = np.asarray(Y @ np.log(ratios)).ravel()[some]
+    means = sums / sizes[some]
+    geometric = np.exp(logs / sizes[some])
     return float(np.sum(1 - geometric / means) / len(sizes))
 
 
@@ -47,7 +52,8 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     ratios = imbalance_ratios(dataset.Y)
     there = ratios[~np.isnan(ratios)]
     Y = dataset.Y.toarray() if sparse.issparse(dataset.Y) else dataset.Y
-    _, of_sets = np.unique(np.packbits(Y.astype(np.uint8), axis=1), axis=0, return_counts=True)
+    packed = np.packbits(Y.astype(np.uint8), axis=1)
+    _, of_sets = np.unique(packed, axis=0, return_counts=True)
     of_labels = {
         "unique": int((of_sets == 1).sum()),
         "mean_ir": float(there.mean()) if len(there) else None,
@@ -56,7 +62,8 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
         "missing": sum(dataset.missing.values()),
     }
     if is_texts(dataset.X):
-        return of_labels | {"characters": float(np.mean([len(text) for text in dataset.X[:, 0]]))}
+        lengths = [len(text) for text in dataset.X[:, 0]]
+        return of_labels | {"characters": float(np.mean(lengths))}
     return of_labels | _describe_columns(dataset.X)
 
 

@@ -152,7 +152,8 @@ def _is_identifier(table: Table, source: int) -> bool:
     attribute = table.attributes[source]
     n = table.values.shape[0]
     declared = len(attribute.codes or ())
-    if declared < max(n, 3) or (declared > n and n < MANY_ROWS) or positive_code(attribute.values) is not None:
+    by_chance = n < 3 or (declared > n and n < MANY_ROWS)
+    if declared < n or by_chance or positive_code(attribute.values) is not None:
         return False
     return len(np.unique(table.column(source))) == n
 
@@ -221,7 +222,8 @@ def _take_sparse(values: Matrix, columns: Sequence[Column], sources: Sequence[in
         places = []
         data = []
         for j in coded:
-            column = _indicator(by_column[:, [sources[j]]].toarray().ravel(), columns[j].code)
+            codes = by_column[:, [sources[j]]].toarray().ravel()
+            column = _indicator(codes, columns[j].code)
             there = np.flatnonzero(column).astype(np.int32)
             rows.append(there)
             places.append(np.full_like(there, j))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -54,9 +54,10 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
         raise DataError(f"{dataset.name}: its features are texts, which csv and parquet hold, and {form} does not")
     if kind == "gaps" and form in ("svmlight", "xmc"):
         raise DataError(f"{dataset.name}: has missing values, which {form} cannot hold; the other forms can")
-    files = {f"{stem}{part and f'-{part}'}{ending}": write(dataset)} | {
-        stem + end: content(dataset) for end, content in beside.items()
-    }
+    suffix = f"-{part}" if part else ""
+    files = {f"{stem}{suffix}{ending}": write(dataset)}
+    for end, content_of in beside.items():
+        files[stem + end] = content_of(dataset)
     for name, content in files.items():
         write_atomically(folder / name, content)
     return [folder / name for name in files]
@@ -65,30 +66,36 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
 def _blocks(dataset: Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Dense X and Y of `_ROWS` rows at a time."""
     for start in range(0, dataset.n_instances, _ROWS):
-        parts = (each[start : start + _ROWS] for each in (dataset.X, dataset.Y))
-        X, Y = (part.toarray() if sparse.issparse(part) else part for part in parts)
-        yield X, Y
+        block = slice(start, start + _ROWS)
+        yield _dense(dataset.X[block]), _dense(dataset.Y[block])
 
 
-def _arff(dataset: Dataset, relation: Callable[[Dataset], str] = lambda dataset: dataset.name) -> str:
+def _dense(matrix: Any) -> Any:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def _arff(dataset: Dataset) -> str:
+    return _write_arff(dataset, dataset.name)
+
+
+def _meka(dataset: Dataset) -> str:
+    return _write_arff(dataset, f"{dataset.name}: -C {-dataset.n_labels}")
+
+
+def _write_arff(dataset: Dataset, relation: str) -> str:
     import arff
 
     attributes: list[Any] = [(name, "REAL") for name in dataset.feature_names]
     attributes += [(name, ["0", "1"]) for name in dataset.label_names]
     rows: list[Any] = []
     for X, Y in _blocks(dataset):
-        for values, labels in zip(X.tolist(), Y, strict=True):
-            row = [*values, *("1" if label else "0" for label in labels)]
+        for values, labels in zip(X.tolist(), Y.tolist(), strict=True):
+            row: Any = [*values, *map(str, labels)]
             if sparse.issparse(dataset.X):
-                rows.append({j: value for j, value in enumerate(row) if value not in (0, "0")})
-            else:
-                rows.append(row)
-    content = {"relation": relation(dataset), "attributes": attributes, "data": rows or [[]]}
+                row = {j: value for j, value in enumerate(row) if value not in (0, "0")}
+            rows.append(row)
+    content = {"relation": relation, "attributes": attributes, "data": rows or [[]]}
     return str(arff.dumps(content))
-
-
-def _meka(dataset: Dataset) -> str:
-    return _arff(dataset, lambda dataset: f"{dataset.name}: -C {-dataset.n_labels}")
 
 
 def _xml(dataset: Dataset) -> str:
@@ -120,20 +127,24 @@ def _frames(dataset: Dataset) -> Iterator[Any]:
     import pandas as pd
 
     for X, Y in _blocks(dataset):
-        parts = (pd.DataFrame(X, columns=dataset.feature_names), pd.DataFrame(Y, columns=dataset.label_names))
-        yield pd.concat(parts, axis=1)
+        features = pd.DataFrame(X, columns=dataset.feature_names)
+        labels = pd.DataFrame(Y, columns=dataset.label_names)
+        yield pd.concat((features, labels), axis=1)
 
 
 def _npz(dataset: Dataset) -> bytes:
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, Any] = {
+        "feature_names": np.array(dataset.feature_names),
+        "label_names": np.array(dataset.label_names),
+    }
     for key, matrix in (("X", dataset.X), ("Y", dataset.Y)):
-        if sparse.issparse(matrix):
-            arrays |= {f"{key}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
-        else:
+        if not sparse.issparse(matrix):
             arrays[key] = matrix
-    names = {"feature_names": np.array(dataset.feature_names), "label_names": np.array(dataset.label_names)}
+            continue
+        for part in ("data", "indices", "indptr", "shape"):
+            arrays[f"{key}_{part}"] = getattr(matrix, part)
     content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, **arrays, **names)
+    np.savez_compressed(content, allow_pickle=False, **arrays)
     return content.getvalue()
 
 
@@ -151,12 +162,22 @@ def _svm_rows(dataset: Dataset, base: int) -> Iterator[str]:
     X = sparse.csr_array(dataset.X)
     Y = sparse.csr_array(dataset.Y)
     for i in range(dataset.n_instances):
-        labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]]
+        labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
         at = slice(X.indptr[i], X.indptr[i + 1])
-        entries = zip((X.indices[at] + base).tolist(), X.data[at].tolist(), strict=True)
-        yield " ".join(
-            [*([",".join(map(str, labels.tolist()))] if len(labels) else []), *(f"{j}:{v!r}" for j, v in entries)]
-        )
+        tokens = []
+        if labels:
+            tokens.append(",".join(map(str, labels)))
+        for j, value in zip(X.indices[at].tolist(), X.data[at].tolist(), strict=True):
+            tokens.append(f"{j + base}:{value!r}")
+        yield " ".join(tokens)
+
+
+def _feature_lines(dataset: Dataset) -> str:
+    return _lines(dataset.feature_names)
+
+
+def _label_lines(dataset: Dataset) -> str:
+    return _lines(dataset.label_names)
 
 
 def _lines(names: tuple[str, ...]) -> str:
@@ -168,17 +189,21 @@ def _lines(names: tuple[str, ...]) -> str:
     return "".join(f"{name}\n" for name in names)
 
 
-_NAMES: dict[str, Callable[[Dataset], str]] = {
-    ".features.txt": lambda dataset: _lines(dataset.feature_names),
-    ".labels.txt": lambda dataset: _lines(dataset.label_names),
+class Writer(NamedTuple):
+    """How a form is written: the suffix and the content of its data file, and of its other files, by their suffixes."""
+
+    ending: str
+    write: Callable[[Dataset], str | bytes]
+    beside: Mapping[str, Callable[[Dataset], str]]
+
+
+_NAMES = {".features.txt": _feature_lines, ".labels.txt": _label_lines}
+WRITERS = {
+    "arff": Writer(".arff", _arff, {".xml": _xml}),
+    "meka": Writer(".arff", _meka, {}),
+    "csv": Writer(".csv", _csv, {}),
+    "svmlight": Writer(".svm", _svmlight, _NAMES),
+    "xmc": Writer(".txt", _xmc, _NAMES),
+    "npz": Writer(".npz", _npz, {}),
+    "parquet": Writer(".parquet", _parquet, {}),
 }
-WRITERS: dict[str, tuple[str, Callable[[Dataset], str | bytes], dict[str, Callable[[Dataset], str]]]] = {
-    "arff": (".arff", _arff, {".xml": _xml}),
-    "meka": (".arff", _meka, {}),
-    "csv": (".csv", _csv, {}),
-    "svmlight": (".svm", _svmlight, _NAMES),
-    "xmc": (".txt", _xmc, _NAMES),
-    "npz": (".npz", _npz, {}),
-    "parquet": (".parquet", _parquet, {}),
-}
-"""Form → the suffix and the content of its data file, and the content of its other files by their suffixes."""

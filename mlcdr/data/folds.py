@@ -26,7 +26,10 @@ def write_fold_csv(path: Path) -> Path:
         When the CSV cannot be written.
     """
     (indices,) = read_matrices(path, ["indices"])
-    if sparse.issparse(indices) or not indices.size or (indices < 1).any() or (indices != np.floor(indices)).any():
+    if sparse.issparse(indices):
+        indices = indices.toarray()
+    whole = (indices >= 1) & (indices == np.floor(indices))
+    if not indices.size or not whole.all():
         fail(path, "indices: the numbers of folds are whole numbers from 1 on")
     rows = (indices - 1).astype(int).tolist()
     names = ["fold", *(f"fold{k}" for k in range(2, indices.shape[1] + 1))]

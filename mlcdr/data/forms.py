@@ -116,13 +116,6 @@ OPTIONS = {
     "memory": Option(("text",), "The digest of data that Python gave to `mlcdr.run`, which writes this option."),
 }
 MAPPINGS = tuple(key for key, option in OPTIONS.items() if "mapping" in option.kinds)
-_KINDS = {
-    "text": lambda value: isinstance(value, str) and value != "",
-    "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and value != 0,
-    "list": lambda value: isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value),
-    "switch": lambda value: isinstance(value, bool),
-    "mapping": lambda value: isinstance(value, Mapping),
-}
 _WORDS = {
     "text": "text",
     "number": "a whole number other than 0",
@@ -130,6 +123,19 @@ _WORDS = {
     "switch": "true or false",
     "mapping": "a mapping",
 }
+
+
+def _is_of(kind: str, value: Any) -> bool:
+    """Whether the value of an option is of a kind of `_WORDS`."""
+    if kind == "number":
+        return isinstance(value, int) and not isinstance(value, bool) and value != 0
+    if kind == "list":
+        return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str) for each in value)
+    if kind == "switch":
+        return isinstance(value, bool)
+    if kind == "mapping":
+        return isinstance(value, Mapping)
+    return isinstance(value, str) and value != ""
 
 
 def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -145,7 +151,7 @@ def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if option.choices and value not in option.choices:
             hint = suggest_name(value, option.choices) if isinstance(value, str) else ""
             yield key, f"must be one of {', '.join(option.choices)}, found {describe(value)}{hint}"
-        elif not any(_KINDS[kind](value) for kind in option.kinds):
+        elif not any(_is_of(kind, value) for kind in option.kinds):
             yield key, f"must be {' or '.join(_WORDS[kind] for kind in option.kinds)}, found {describe(value)}"
         elif key == "delimiter" and len(value) != 1:
             yield key, f"must be one character, found {describe(value)}"

@@ -45,18 +45,22 @@ def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) ->
     ------
     DataError
     """
-    labels = options.get("labels")
-    texts = [options["text"]] if "text" in options else []
-    texts += [labels] if "separator" in options and isinstance(labels, str) else []
+    texts = []
+    if "text" in options:
+        texts.append(options["text"])
+    if "separator" in options and isinstance(options.get("labels"), str):
+        texts.append(options["labels"])
     frames: list[pd.DataFrame] = []
     origins: list[Origin] = []
     for path in paths:
         frame, origin = read_frame(form, path, options, options.get("categories", ()), texts)
-        if frames and list(frame.columns) != list(frames[0].columns):
-            fail(path, f"its columns are not those of {paths[0].name}")
         frames.append(frame)
         origins.append(origin)
-    whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+        if list(frame.columns) != list(frames[0].columns):
+            fail(path, f"its columns are not those of {paths[0].name}")
+    whole = frames[0]
+    if len(frames) > 1:
+        whole = pd.concat(frames, ignore_index=True)
     return as_table(whole, Origins(*origins), options)
 
 
@@ -150,7 +154,10 @@ def joined(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.Data
     """
     if not isinstance(Y, pd.DataFrame):
         Y = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
-        Y = pd.DataFrame(Y, columns=list(label_names) or [f"label{k + 1}" for k in range(Y.shape[1])])
+        if Y.ndim != 2:
+            raise DataError(f"Y has the shape {Y.shape}; needed are rows and columns")
+        names = list(label_names) or [f"label{k + 1}" for k in range(Y.shape[1])]
+        Y = pd.DataFrame(Y, columns=names)
     elif len(X) == len(Y) and not X.index.equals(Y.index):
         raise DataError(
             "X and Y have different indexes, and rows are paired by their position; if that is right, "
@@ -158,7 +165,8 @@ def joined(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.Data
         )
     if len(X) != len(Y):
         raise DataError(f"X has {len(X)} rows and Y has {len(Y)}")
-    return pd.concat([X.reset_index(drop=True), Y.reset_index(drop=True)], axis=1), list(Y.columns)
+    both = pd.concat([X.reset_index(drop=True), Y.reset_index(drop=True)], axis=1)
+    return both, list(Y.columns)
 
 
 def as_table(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Selected:
@@ -274,7 +282,9 @@ def _code_words(
         else:
             column.check_whole_numbers()
         attributes.append(Attribute(name, codes, False, head.number))
-    return tuple(attributes), frame.assign(**coded) if coded else frame
+    if coded:
+        frame = frame.assign(**coded)
+    return tuple(attributes), frame
 
 
 @dataclass(frozen=True)
@@ -376,5 +386,6 @@ def _as_matrix(frame: pd.DataFrame, labels: Sequence[str]) -> Matrix:
     """The values (n×m) of a frame of numbers; CSR if the features are sparse columns."""
     kinds = [frame[name].dtype for name in frame.columns if name not in labels]
     if kinds and all(isinstance(kind, pd.SparseDtype) for kind in kinds):
-        return sparse.csr_array(frame.astype(pd.SparseDtype(np.float64, 0.0)).sparse.to_coo())
+        floats = frame.astype(pd.SparseDtype(np.float64, 0.0))
+        return sparse.csr_array(floats.sparse.to_coo())
     return frame.to_numpy(np.float64, na_value=np.nan)

@@ -66,12 +66,14 @@ class Columns:
         files = locate(place)
         check_form_options(files.paths[0], files.form, options)
         if files.form in TABLES:
-            return stack_rows([self._encode(files.form, path, missing, options) for path in files.paths])
+            parts = [self._encode(files.form, path, missing, options) for path in files.paths]
+            return stack_rows(parts)
         if find_matlab_entry(files.name, files.paths[0]) is not None:
             return self._of_dataset(place, missing, options)
         from mlcdr.data.arrays import read_arrays
 
-        X, _, facts = read_arrays(files.form, files.paths, options, labelled=False).encode(missing)
+        arrays = read_arrays(files.form, files.paths, options, labelled=False)
+        X, _, facts = arrays.encode(missing)
         return self._in_order(X, facts.feature_names, place)
 
     def _of_dataset(self, place: str, missing: Missing, options: Mapping[str, Any]) -> Matrix:
@@ -97,7 +99,8 @@ class Columns:
             from mlcdr.data.frames import as_table, read_frame
 
             words = list(self.nominal)
-            frame, origin = read_frame(form, rows, options, words, names if self.is_text else (), least=1)
+            texts = names if self.is_text else []
+            frame, origin = read_frame(form, rows, options, words, texts, least=1)
             _check_there(origin.path, list(frame.columns), names)
             selected = as_table(frame[names], Origins(origin), self._said_of(frame))
             if selected.text is not None:
@@ -116,7 +119,8 @@ class Columns:
         if self.is_text:
             return {"labels": [], "text": self.names[0]}
         # numbers stay numbers: "1" and "1.0" of the training rows' words are the same number
-        return {"labels": [], "categories": [name for name in self.nominal if frame[name].dtype.kind not in "biufc"]}
+        words = [name for name in self.nominal if frame[name].dtype.kind not in "biufc"]
+        return {"labels": [], "categories": words}
 
     def _indicated(self) -> list[tuple[str, str | None]]:
         """For each column of X its feature, and the value of the feature that it indicates by 1 (None: a number)."""
@@ -124,7 +128,8 @@ class Columns:
         for name, known in self.nominal.items():
             codes = {word: code for code, word in enumerate(known)}
             for column in columns_of(0, Attribute(name, codes, False, 0)):
-                found[column.name] = name, known[1 if column.code is None else int(column.code)]
+                code = 1 if column.code is None else int(column.code)
+                found[column.name] = name, known[code]
         return list(found.values())
 
 

@@ -7,12 +7,14 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 import yaml
 
 from mlcdr.errors import DataError
+
+_Repositories: TypeAlias = Mapping[str, Mapping[str, str]]
 
 CATALOGUE = Path(__file__).parent / "catalog.yaml"
 
@@ -122,36 +124,43 @@ class _Catalogue(NamedTuple):
 def _catalogue(path: Path) -> _Catalogue:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     raw = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
-    entries = {name: read_entry(name, facts, raw["repositories"]) for name, facts in raw["entries"].items()}
-    studies = {name: _read_file(facts, raw["repositories"]) for name, facts in raw.get("studies", {}).items()}
+    public = raw["repositories"]
+    entries = {}
+    for name, facts in raw["entries"].items():
+        entries[name] = read_entry(name, facts, public)
+    studies = {}
+    for name, facts in raw.get("studies", {}).items():
+        studies[name] = _read_file(facts, public)
     return _Catalogue(tuple(raw["hosts"]), entries, studies)
 
 
-def _read_file(said: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]], **own: str) -> SourceFile:
-    """A file, from its facts in the catalogue."""
-    said = {"from": "mulan", "name": Path(said["path"]).name} | dict(said) | own
-    public = repositories[said.pop("from")]
-    place = {"repository": public["repository"], "commit": public["commit"]}
-    return SourceFile(**said | place | {"path": f"{public['folder']}/{said['path']}"})
+def _read_file(
+    facts: Mapping[str, Any], public: Mapping[str, Mapping[str, str]], repository: str = "mulan"
+) -> SourceFile:
+    """A file, from its facts in the catalogue; `repository`: where it is unless the facts say otherwise."""
+    said = {"name": Path(facts["path"]).name, **facts}
+    place = public[said.pop("from", repository)]
+    said["path"] = f"{place['folder']}/{said['path']}"
+    return SourceFile(repository=place["repository"], commit=place["commit"], **said)
 
 
-def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]]) -> Entry:
-    """An entry, from its facts in the catalogue."""
-    statistics = dict(facts["statistics"])
-    folds = facts.get("folds", {})
-    made: dict[str, Any] = {
-        "measured": statistics.pop("from") == "measured",
-        "statistics": statistics,
-        "files": tuple(_read_file(each, repositories) for each in facts.get("files", ())),
-        "folds": {
-            k: _read_file({"from": "toolbox", **folds[k]}, repositories, name=f"{name}.{k}fold.mat") for k in folds
-        },
-    }
-    if "matlab" in facts:
-        labels = facts["matlab"].get("labels", "")
-        labels = tuple(labels) if isinstance(labels, list) else labels
-        made["matlab"] = MatlabNames(**{**facts["matlab"], "labels": labels})
-    return Entry(name=name, **{**facts, **made})
+def read_entry(name: str, facts: Mapping[str, Any], public: _Repositories) -> Entry:
+    """An entry, from its facts in the catalogue; `public`: the repositories."""
+    said = dict(facts)
+    statistics = dict(said["statistics"])
+    said["measured"] = statistics.pop("from") == "measured"
+    said["statistics"] = statistics
+    said["files"] = tuple(_read_file(each, public) for each in said.get("files", ()))
+    folds = {}
+    for k, file in said.get("folds", {}).items():
+        folds[k] = _read_file({**file, "name": f"{name}.{k}fold.mat"}, public, "toolbox")
+    said["folds"] = folds
+    if "matlab" in said:
+        names = dict(said["matlab"])
+        if isinstance(names.get("labels"), list):
+            names["labels"] = tuple(names["labels"])
+        said["matlab"] = MatlabNames(**names)
+    return Entry(name=name, **said)
 
 
 def hosts() -> tuple[str, ...]:

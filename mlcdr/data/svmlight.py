@@ -92,7 +92,8 @@ class _SvmFile:
             wrong = next(token for token in tokens if not _ENTRY.fullmatch(token))
             line.fail(f"{quote(wrong)} is not `index:value`")
         if text:
-            self.entries.frombytes(np.fromstring(text.replace(":", " "), sep=" ").tobytes())
+            numbers = np.fromstring(text.replace(":", " "), sep=" ")
+            self.entries.frombytes(numbers.tobytes())
         self.lines.append(line.number)
         self.labels.extend(ids)
         self.n_labels.append(len(ids))
@@ -140,14 +141,16 @@ class _SvmFile:
         indices = self.indices - base
         self._check_names(indices, self.n_entries, d, "features")
         indptr = np.append(0, np.cumsum(self.n_entries))
-        return sparse.csr_array((self.values, indices, indptr), shape=(len(self.lines), d))
+        parts = (self.values, indices, indptr)
+        return sparse.csr_array(parts, shape=(len(self.lines), d))
 
     def label_sets(self, ids: np.ndarray) -> sparse.csr_array:
         """Y (n×K) of the labels `ids`."""
         columns = np.searchsorted(ids, self.labels)
         self._check_names(columns, self.n_labels, len(ids), "labels")
         indptr = np.append(0, np.cumsum(self.n_labels))
-        return sparse.csr_array((np.ones(len(columns)), columns, indptr), shape=(len(self.lines), len(ids)))
+        parts = (np.ones(len(columns)), columns, indptr)
+        return sparse.csr_array(parts, shape=(len(self.lines), len(ids)))
 
     def _check_names(self, columns: np.ndarray, counts: array[int], n: int, what: str) -> None:
         """Raise DataError about the first row with a column that has no name."""

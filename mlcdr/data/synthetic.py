@@ -144,7 +144,9 @@ class Synthetic:
         centres = rng.uniform(-1, 1, (self.n_labels, d)) * (1 - edges)[:, None]
         home = np.repeat(np.arange(self.n_labels), shares(edges, n))[rng.permutation(n)]
         relevant = centres[home] + rng.uniform(-1, 1, (n, d)) * edges[home, None]
-        inside = [(np.abs(relevant - centre) <= edge).all(axis=1) for centre, edge in zip(centres, edges, strict=True)]
+        inside = []
+        for centre, edge in zip(centres, edges, strict=True):
+            inside.append((np.abs(relevant - centre) <= edge).all(axis=1))
         labels = np.column_stack(inside)
         labels[np.arange(n), home] = True  # already so, except for rounding at a face
         labels ^= rng.random(labels.shape) < self.noise
@@ -191,7 +193,11 @@ def checksum(X: Any, Y: Any) -> str:
 
     digest = hashlib.sha256(f"{X.shape} {Y.shape}\n".encode())
     for part in (X, Y):
-        pieces = (part.data, part.indices, part.indptr) if sparse.issparse(part) else (part,)
-        for piece in pack(part) if is_texts(part) else pieces:
+        pieces: tuple[Any, ...] = (part,)
+        if sparse.issparse(part):
+            pieces = (part.data, part.indices, part.indptr)
+        elif is_texts(part):
+            pieces = pack(part)
+        for piece in pieces:
             digest.update(np.ascontiguousarray(piece).tobytes())
     return digest.hexdigest()

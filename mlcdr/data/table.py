@@ -154,7 +154,7 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
         if not 0 < abs(labels) < m:
             given = f"{labels} labels (MEKA's -C), but the file has {m} attributes"
             fail(place.path, f"{given}, and at least one must be a feature")
-        return list(range(m))[:labels] if labels > 0 else list(range(m))[labels:]
+        return list(range(labels)) if labels > 0 else list(range(m + labels, m))
     if isinstance(labels, str):
         wanted = [labels] if labels in names else [name for name in names if fnmatch.fnmatchcase(name, labels)]
         if not wanted:
@@ -179,7 +179,8 @@ def stack_rows(parts: Sequence[Matrix]) -> Matrix:
         return parts[0]
     if all(map(sparse.issparse, parts)):
         return sparse.csr_array(sparse.vstack(parts, format="csr"))
-    return np.concatenate([part.toarray() if sparse.issparse(part) else part for part in parts])
+    dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+    return np.concatenate(dense)
 
 
 def no_labels(X: Matrix) -> np.ndarray:
