@@ -167,7 +167,7 @@ def test_bars_that_skip_a_method_have_dots_and_bars_never_touch():
     skipping = diagrams.draw_critical_difference(found, "t", "wilcoxon")
     assert not [line for line in skipping.axes[0].lines if line.get_marker() == "o" and line.get_color() == "black"]
     axes = diagrams.Figure().subplots()
-    diagrams._draw_bar(axes, found, (3, 0), [0.0, 1.0], 0.5)
+    diagrams._Diagram(found, "t", False, found.methods)._draw_bar(axes, (3, 0), 0.5)
     assert [line for line in axes.lines if line.get_marker() == "o" and line.get_color() == "black"]
 
 
