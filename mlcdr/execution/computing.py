@@ -17,13 +17,12 @@ import numpy as np
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
 from mlcdr.execution.artifacts import Keeper
-from mlcdr.execution.choose import Choice, Seen
 from mlcdr.execution.fitting import Rows, fail, run_trials
 from mlcdr.execution.groups import Group, GroupResult
-from mlcdr.execution.tuning import Tuning
+from mlcdr.execution.tuning import Choice, Seen, Tuning
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Split
-from mlcdr.experiment.keys import program_version
+from mlcdr.experiment.keys import digest, program_version
 from mlcdr.experiment.trials import Score, Trial, by_family, group_by
 from mlcdr.methods.contracts import as_dense, warm_up
 from mlcdr.numerics.memo import Memo, metered
@@ -56,7 +55,8 @@ class _Context:
         """A choice of parameters by all rows of the data set, made once."""
         every = np.arange(self.dataset.n_instances)
         seen = Seen(self.moments, every, f"{self.dataset.name}, tuning")
-        return self._choices.get(tuning.key, partial(tuning.choose, seen))
+        key = digest([tuning.method, *(spec.plain() for spec in tuning.specs)])
+        return self._choices.get(key, partial(tuning.choose, seen))
 
 
 class Computer:

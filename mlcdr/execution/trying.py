@@ -18,8 +18,8 @@ import numpy as np
 
 from mlcdr.config.data_checks import Findings
 from mlcdr.data.dataset import Dataset
-from mlcdr.execution.choose import without_tune
 from mlcdr.execution.groups import groups
+from mlcdr.execution.tuning import without_tune
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Integers, Splits

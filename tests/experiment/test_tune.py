@@ -230,9 +230,9 @@ def test_a_point_that_fails_is_not_chosen(arff: Path, tmp_path: Path) -> None:
 
 def test_a_grid_of_one_point_is_a_setting(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a data set, perhaps; nothing is fitted to choose it, and a run that fails says why."""
-    from mlcdr.execution import choose
+    from mlcdr.execution import tuning
 
-    monkeypatch.setattr(choose.Search, "_measure", lambda *_: pytest.fail("there is nothing to choose"))
+    monkeypatch.setattr(tuning.Tuning, "_measure", lambda *_: pytest.fail("there is nothing to choose"))
     tune = {"grid": {"feature_space.n_components": [2]}, "grids": {"tiny": {"feature_space.n_components": [3]}}}
     method = {"feature_space": "pca", "learner": "least_squares"}
     report = run(config(arff, {"A": method | {"tune": tune}}), tmp_path / "own")
