@@ -3,7 +3,6 @@
 Each check is of what could be read (`Draft`); what is wrong by itself has been reported.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -81,9 +80,10 @@ def _names_of_metrics(draft: Draft) -> dict[int, str]:
     items = draft.written.get("metrics")
     names = {}
     for i, item in enumerate(items if isinstance(items, list) else ()):
-        name, options = next(iter(item.items()), ("", {})) if isinstance(item, dict) else (item, {})
-        if isinstance(options, dict):
-            name = options.get("as", name)
+        name = item
+        if isinstance(item, dict):
+            name, options = next(iter(item.items()), ("", None))
+            name = options.get("as", name) if isinstance(options, dict) else name
         if isinstance(name, str) and name:
             names[i] = name
     return names | {i: metric.label for i, metric in draft.entries("metrics").items()}
@@ -226,11 +226,7 @@ def _describe_unknown(varied: Varied) -> str:
     every: dict[str, bool] = {}
     for spec in specs:
         every |= _list_parameters(spec)
-    # the nearest parameter by its own name, then by its whole path
-    names = difflib.get_close_matches(varied.parameter, [each.rpartition(".")[2] for each in every], n=1)
-    close = [each for each in every if each.rpartition(".")[2] in names]
-    nearest = difflib.get_close_matches(path, close, n=1, cutoff=0)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    hint = suggest_name(path, every)
     known = ", ".join(each for each, is_inner in every.items() if not is_inner) or "none"
     if varied.in_sweep:
         return f"no method has this parameter{hint} (there are: {known})"

@@ -56,7 +56,10 @@ def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str,
     """The component of a config that an estimator is, or the line of a method if it is a `ComposedClassifier`."""
     cls: Any = type(estimator)
     defaults = parameters(cls)
-    given = {key: v for key, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults.get(key))}
+    given = {}
+    for key, value in estimator.get_params(deep=False).items():
+        if repr(value) != repr(defaults.get(key)):
+            given[key] = value
     plain: dict[str, Any] = copy_plain(given, source, path)
     if (cls.__module__, cls.__name__) == ("mlcdr.methods.composition", "ComposedClassifier"):
         return plain

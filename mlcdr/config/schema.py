@@ -4,8 +4,9 @@ import ast
 import inspect
 import itertools
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from mlcdr.data.forms import OPTIONS, Option
 from mlcdr.data.synthetic import OPTIONS as OF_SYNTHETIC
@@ -17,15 +18,9 @@ from mlcdr.methods import registry
 from mlcdr.metrics import METRICS, Numbers
 from mlcdr.metrics.names import ALIASES
 
-_GRID_VALUES = {
-    "anyOf": [
-        {"type": "array", "minItems": 1},
-        *(
-            {"type": "object", "properties": {name: {"type": "array", "items": {"type": "number"}}}, "required": [name]}
-            for name in SHORT_FORMS
-        ),
-    ]
-}
+_ENDS = {"type": "array", "items": {"type": "number"}}
+_SPELT = [{"type": "object", "properties": {name: _ENDS}, "required": [name]} for name in SHORT_FORMS]
+_GRID_VALUES = {"anyOf": [{"type": "array", "minItems": 1}, *_SPELT]}
 _AT_K = r"^[A-Za-z]+(@|_at_)[1-9]\d*$"
 _DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
 
@@ -68,8 +63,8 @@ def schema() -> dict[str, Any]:
 
 def _field_docstrings(cls: type) -> Iterator[tuple[str, str]]:
     """The docstring below each field of a class; pydantic itself would read them at every start of mlcdr."""
-    (body,) = (node.body for node in ast.parse(inspect.getsource(cls)).body if isinstance(node, ast.ClassDef))
-    for field, below in itertools.pairwise(body):
+    definition: Any = ast.parse(inspect.getsource(cls)).body[0]
+    for field, below in itertools.pairwise(definition.body):
         text = below.value if isinstance(below, ast.Expr) else None
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Constant) and isinstance(text.value, str):
             yield ast.unparse(field.target), inspect.cleandoc(text.value)
@@ -122,21 +117,11 @@ def _data_option(option: Option) -> dict[str, Any]:
 
 def _dataset() -> dict[str, Any]:
     options = {key: _data_option(option) for key, option in OPTIONS.items()}
-    made: dict[str, Any] = {
-        "type": "object",
-        "description": "A synthetic data set, generated from these options.",
-        "properties": {},
-        "required": [field.name for field in fields(Synthetic) if field.default is MISSING],
-        "additionalProperties": False,
-    }
-    for field in fields(Synthetic):
-        whole = field.name.startswith("n_") or field.name == "seed"
-        spec: dict[str, Any] = {"type": "integer" if whole else "number", "description": OF_SYNTHETIC[field.name]}
-        if field.default is None:
-            spec["anyOf"] = [{"type": spec.pop("type")}, {"type": "null"}]
-        if field.default is not MISSING:
-            spec["default"] = field.default
-        made["properties"][field.name] = spec
+    made = TypeAdapter(Synthetic).json_schema()
+    made["description"] = "A synthetic data set, generated from these options."
+    made["additionalProperties"] = False
+    for key, text in OF_SYNTHETIC.items():
+        made["properties"][key]["description"] = text
     named = _one_key({SYNTHETIC: made}, additionalProperties=_of_keys(options | {SYNTHETIC: made}))
     return {"title": "data set", "anyOf": [{"type": "string", "minLength": 1}, named]}
 
@@ -146,9 +131,10 @@ def _metric() -> dict[str, Any]:
     for name, metric in METRICS.items():
         options: dict[str, Any] = {"as": {"type": "string", "description": "The metric's name in the results."}}
         for key, default in metric.parameters.items():
-            options[key] = {} if default is None else {"default": default}
             allowed = metric.allowed[key]
-            options[key] |= _numbers(allowed) if isinstance(allowed, Numbers) else {"enum": list(allowed)}
+            options[key] = _numbers(allowed) if isinstance(allowed, Numbers) else {"enum": list(allowed)}
+            if default is not None:
+                options[key]["default"] = default
         inner = _of_keys(options, description=metric.description)
         scalar = {"type": ["string", "number", "boolean"]}
         properties[name] = {"anyOf": [inner, scalar]} if metric.parameters else inner

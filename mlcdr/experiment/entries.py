@@ -95,7 +95,8 @@ class LayoutSpec(Strict):
 
     def plain(self) -> dict[str, Any]:
         """As a config writes it."""
-        return {"layout": self.layout, **({} if self.metric is None else {"metric": self.metric}), **self.options}
+        metric = {} if self.metric is None else {"metric": self.metric}
+        return {"layout": self.layout, **metric, **self.options}
 
 
 def name_and_options(written: Any, what: str) -> tuple[str, Any, KeyPath]:

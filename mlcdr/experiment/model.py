@@ -86,7 +86,9 @@ def _memory(text: str) -> str:
 
 def _bytes(text: str) -> int:
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+)", text)
-    number = int(float(match[1]) * _UNITS[match[2]]) if match is not None and match[2] in _UNITS else 0
+    number = 0
+    if match is not None and match[2] in _UNITS:
+        number = int(float(match[1]) * _UNITS[match[2]])
     if number < 1:
         shown = text if len(text) <= 40 else text[:37] + "..."
         raise ValueError(f"{shown!r} is no amount of memory; write `2 GB` (units: {', '.join(_UNITS)})")
