@@ -38,7 +38,7 @@ from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 from mlcdr.results.scores import NoResults
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import number
+from mlcdr.tables.text_format import as_texts
 
 Change = Literal["worse", "better", "untested", "same", "unchanged"]
 
@@ -103,10 +103,7 @@ class BaselineComparison(ShownSheet):
     @property
     def records(self) -> tuple[tuple[str, ...], ...]:
         """One for each cell, those that did not change included."""
-        shown = self.cells[list(self.columns)].copy()
-        for name in ("old", "new", "loss", "effect", "p_worse", "p_better"):
-            shown[name] = shown[name].map(number)
-        return tuple(shown.astype(str).itertuples(index=False, name=None))
+        return as_texts(self.cells[list(self.columns)])
 
     @property
     def label(self) -> str:
@@ -125,15 +122,14 @@ class BaselineComparison(ShownSheet):
     def sheet(self) -> Sheet:
         """A row for each cell that changed, the worst first, and what the verdicts mean."""
         listed = pd.concat([self.cells[self.cells["change"] == change] for change in _LISTED])
-        labels = {"dataset": "Dataset", "method": "Method", "setting": "Setting", "metric": "Metric"}
-        if not (listed["setting"] != "").any():
-            del labels["setting"]
-        left = listed[list(labels)].replace({"setting": {"": DASH}} if "setting" in labels else {})
-        rows = [
-            (*label, *_show_change(cell))
-            for label, cell in zip(left.itertuples(index=False, name=None), listed.itertuples(), strict=True)
-        ]
-        header = (*labels.values(), "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
+        labels = ["dataset", "method", "setting", "metric"]
+        if (listed["setting"] == "").all():
+            labels.remove("setting")
+        rows = []
+        for cell in listed.itertuples():
+            left = [getattr(cell, label) or DASH for label in labels]
+            rows.append((*left, *_show_change(cell)))
+        header = (*map(str.capitalize, labels), "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
         caption = f"{self.new} against {self.old}: {self.summary()}"
         return make_sheet(caption, header, rows, len(labels), self._notes(listed), (len(header) - 1,))
 

@@ -30,7 +30,7 @@ from mlcdr.tables import layouts
 from mlcdr.tables.notes import BOLD, Shown, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
-from mlcdr.tables.text_format import format_mean, number, shorten_path
+from mlcdr.tables.text_format import as_texts, format_mean, shorten_path
 
 _DIGITS = 4
 _NAMED = 6  # blocks that a note names
@@ -87,11 +87,9 @@ class Comparison(ShownSheet):
     @property
     def records(self) -> tuple[tuple[str, ...], ...]:
         """One for each number; the rank is empty where the block is left out."""
-        shown = self.cells.loc[self.cells["n"] > 0, list(self.columns)].astype(object)
-        shown["mean"] = shown["mean"].map(number)
-        shown["se"] = shown["se"].map(number)
-        shown["rank"] = shown["rank"].map(lambda rank: "" if pd.isna(rank) else f"{rank:g}")
-        return tuple(shown.astype(str).itertuples(index=False, name=None))
+        there = self.cells[self.cells["n"] > 0]
+        ranks = there["rank"].map("{:g}".format).replace("nan", "")
+        return as_texts(there.assign(rank=ranks)[list(self.columns)])
 
     @property
     def label(self) -> str:

@@ -20,7 +20,7 @@ from mlcdr.reproduce.printed import load_table, n_places, plain_name, plain_word
 from mlcdr.results.joining import LARGE, list_other_methods
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import format_mean, number
+from mlcdr.tables.text_format import as_texts, format_mean
 
 _NUMBERS = ["ours", "se", "n", "published", "published_se", "difference", "z"]
 _DIMENSIONS = ("label_dim", "feature_dim")
@@ -91,10 +91,7 @@ class PublishedComparison(ShownSheet):
     @property
     def records(self) -> tuple[tuple[str, ...], ...]:
         """One for each cell of the published table, in its order."""
-        shown = self.cells[list(self.columns)].copy()
-        for name in ("ours", "se", "published_se", "difference", "z"):
-            shown[name] = shown[name].map(number)
-        return tuple(shown.astype(str).itertuples(index=False, name=None))
+        return as_texts(self.cells[list(self.columns)])
 
     @property
     def label(self) -> str:
@@ -106,22 +103,16 @@ class PublishedComparison(ShownSheet):
         """A row for each cell of the data sets that are compared, with the summary below."""
         absent = self._absent()
         cells = self.cells[~self.cells["dataset"].isin(absent)]
-        labels = cells[["dataset", "method"]].rename(columns={"dataset": "Dataset", "method": "Method"})
-        if (cells["setting"] != "").any():
-            name, values = _settings_column(cells["setting"])
-            labels[name] = values
-        of = ""
-        if cells["metric"].nunique() > 1:
-            labels["Metric"] = cells["metric"]
-        elif len(cells):
-            of = f" ({cells['metric'].iloc[0]})"
-        stub = labels.shape[1]
-        if (cells["at"] != "").any():
-            labels["Ours at"] = cells["at"].replace("", DASH)
+        labels = _label_cells(cells)
         header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
-        lines = [(*left, *show_cell(cell)) for left, cell in zip(_rows(labels), cells.itertuples(), strict=True)]
+        rows = []
+        for left, cell in zip(labels.itertuples(index=False, name=None), cells.itertuples(), strict=True):
+            rows.append((*left, *show_cell(cell)))
+        metrics = cells["metric"].unique()
+        of = f" ({metrics[0]})" if len(metrics) == 1 else ""
         caption = f"{self.folder} compared with {self.table}{of}"
-        return make_sheet(caption, header, lines, stub, self._notes(absent), (len(header) - 1,), nested=2)
+        stub = len(labels.columns.drop("Ours at", errors="ignore"))
+        return make_sheet(caption, header, rows, stub, self._notes(absent), (len(header) - 1,), nested=2)
 
     def _notes(self, absent: list[str]) -> list[str]:
         notes = [f"{self.summary()}.", "The cells of a data set share their splits, so their z move together."]
@@ -147,18 +138,21 @@ class PublishedComparison(ShownSheet):
         return [name for name in self.cells["dataset"].unique() if name not in there]
 
 
-def _settings_column(settings: pd.Series) -> tuple[str, list[str]]:
-    """The name and the values of the column of settings: if all have the same single one, its values are enough."""
-    read = [read_settings(setting) for setting in settings]
-    names = {tuple(each) for each in read}
-    if len(names) > 1 or len(*names) > 1:
-        return "Setting", settings.tolist()
-    ((name,),) = names
-    return "Dim." if name in _DIMENSIONS else "Setting", [each[name] for each in read]
-
-
-def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
-    return frame.itertuples(index=False, name=None)
+def _label_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """What tells the cells of a table apart, by the heads of its columns; and the points of grids that ours are of."""
+    labels = pd.DataFrame({"Dataset": cells["dataset"], "Method": cells["method"]})
+    settings = [read_settings(setting) for setting in cells["setting"]]
+    names = {tuple(each) for each in settings}
+    if len(names) == 1 and len(*names) == 1:  # all have the same single one: its values are enough
+        ((name,),) = names
+        labels["Dim." if name in _DIMENSIONS else "Setting"] = [each[name] for each in settings]
+    elif any(settings):
+        labels["Setting"] = cells["setting"]
+    if cells["metric"].nunique() > 1:
+        labels["Metric"] = cells["metric"]
+    if (cells["at"] != "").any():
+        labels["Ours at"] = cells["at"].replace("", DASH)
+    return labels
 
 
 def show_cell(cell: Any) -> tuple[str | Text, ...]:

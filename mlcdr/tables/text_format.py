@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from mlcdr.errors import escape_control_characters
 from mlcdr.tables.escaping import escape_latex
 from mlcdr.tables.sheet import DASH, Text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 
@@ -21,6 +25,14 @@ def shorten_name(name: str, longest: int = 40) -> str:
 def number(value: float) -> str:
     """A number in full, empty if it is NaN."""
     return "" if math.isnan(value) else repr(float(value))
+
+
+def as_texts(frame: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
+    """The rows of a frame as texts; numbers in full, and empty where they are not known."""
+    shown = frame.astype(object)
+    for name in frame.select_dtypes("float"):
+        shown[name] = frame[name].map(number)
+    return tuple(shown.astype(str).itertuples(index=False, name=None))
 
 
 def format_mean(mean: float, spread: float | None, digits: int, bold: bool = False, raised: str = "") -> Text:
