@@ -122,6 +122,7 @@ class Computer:
 @contextlib.contextmanager
 def _collected() -> Iterator[None]:
     """Free unused objects that a `with` block made; older objects, above all modules, are not examined."""
+    gc.enable()  # the command line starts without
     gc.freeze()
     try:
         yield

@@ -135,6 +135,7 @@ def _read(name: str) -> DecidingCode | None:
     return read_module(source, name, spec.submodule_search_locations is not None)
 
 
+@cache
 def _is_users(package: str) -> bool:
     """Whether an outermost package or module is the user's own: neither Python's nor installed."""
     if package in sys.stdlib_module_names:
