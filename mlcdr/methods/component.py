@@ -13,8 +13,7 @@ from mlcdr.methods import nested
 from mlcdr.methods.declarations import REQUIRED, Declaration
 from mlcdr.methods.foreign_values import is_component
 from mlcdr.methods.nested import Keys, Problem
-from mlcdr.methods.provenance import version_of
-from mlcdr.methods.registry import declared, look_up, resolve
+from mlcdr.methods.registry import declared, look_up, resolve, version_of_component
 from mlcdr.methods.values import as_number
 
 
@@ -129,7 +128,7 @@ class Component:
 
     def version(self) -> str:
         """A digest of all code that decides what this component computes: change it, and its trials run again."""
-        versions = [version_of(resolve(self.family, self.name))]
+        versions = [version_of_component(self.family, self.name)]
         versions += [part.version() for _, part in sorted(self.parts().items())]
         return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
 

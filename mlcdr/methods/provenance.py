@@ -62,6 +62,15 @@ def version_of(cls: Any) -> str:
     return digest_of_code([*OF_EVERY_METHOD, *modules], find_code, installed)
 
 
+@cache
+def version_of_ours(module: str) -> str:
+    """As `version_of` a class of this package, from the name of its module, which is not imported.
+
+    The modules of its bases are among those that it imports.
+    """
+    return digest_of_code([*OF_EVERY_METHOD, module], find_code)
+
+
 def digest_of_code(modules: Iterable[str], find_code: FindCode, installed: str = "") -> str:
     """A digest of the code of some modules and all that they import; `installed`: the package's version, if it counts.
 

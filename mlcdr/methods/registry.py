@@ -23,6 +23,7 @@ from typing import Any
 from mlcdr.errors import UserError, list_known, suggest_name
 from mlcdr.methods.declarations import Declaration, declaration_of, read_parts
 from mlcdr.methods.declarations import parameters as parameters
+from mlcdr.methods.provenance import version_of, version_of_ours
 from mlcdr.plug_ins import plug_ins
 
 BUILT_IN: dict[str, dict[str, str]] = {
@@ -233,6 +234,18 @@ def resolve(family: str, name: str) -> type:
             "nor transform"
         )
     return found
+
+
+def version_of_component(family: str, name: str) -> str:
+    """A digest of all code that decides what a component computes, without that of the components in it.
+
+    Raises
+    ------
+    UnknownComponent
+        As `resolve`, for a component of another package or of the user's, which is imported.
+    """
+    module = _target(family, name).partition(":")[0]
+    return version_of_ours(module) if module.startswith("mlcdr.") else version_of(resolve(family, name))
 
 
 def import_target(written: str, target: str) -> Any:
