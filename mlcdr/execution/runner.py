@@ -12,12 +12,10 @@ from threadpoolctl import threadpool_limits
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
-from mlcdr.execution.dask_backend import DaskCluster
 from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
 from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
-from mlcdr.execution.workers import LocalWorkers
 from mlcdr.execution.writing import RunReport, are_written, write_results
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.experiment.trials import Score
@@ -69,8 +67,11 @@ def run(
         scheduler answers.
     """
     check_backend(backend, scheduler, experiment.limits)
-    cluster = None if scheduler is None else DaskCluster(scheduler)
-    if cluster is not None:
+    cluster = None
+    if scheduler is not None:
+        from mlcdr.execution.dask_backend import DaskCluster
+
+        cluster = DaskCluster(scheduler)
         jobs = cluster.n_threads()
     jobs = jobs or joblib.cpu_count()
     listener = listener or Listener()
@@ -228,5 +229,7 @@ def _local(plan: RunPlan, jobs: int, limits: LimitsSpec) -> Executor:
     """Choose this process for a single worker, unless a trial may end it or be ended; else worker processes."""
     workers = min(jobs, len(plan.pending))
     if workers > 1 or (workers and (limits.any or plan.isolated)):
+        from mlcdr.execution.workers import LocalWorkers
+
         return LocalWorkers(workers, limits)
     return ThisProcess()
