@@ -28,7 +28,6 @@ from mlcdr.results.frame import are_complete, group, keys_of, order_columns, pat
 from mlcdr.results.imports import import_scores, import_summary, import_tuning
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
-from mlcdr.results.old import OldResults
 from mlcdr.results.record import read_failures
 from mlcdr.results.scores import LARGEST, NoResults, round_score
 from mlcdr.results.trials import read_scores, read_tuning
@@ -36,7 +35,7 @@ from mlcdr.whole_files import is_regular_file
 
 
 @dataclass(frozen=True, eq=False)
-class Results(OldResults):
+class Results:
     """What one results folder holds.
 
     Attributes

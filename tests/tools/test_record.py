@@ -63,7 +63,7 @@ def test_what_is_stored_is_the_comparison_of_the_run(tmp_path):
     pd.testing.assert_frame_equal(kept.drop(columns=numbers), ours.drop(columns=numbers))
     pd.testing.assert_frame_equal(kept[numbers], ours[numbers], rtol=1e-5)
     assert set(found.worst[:2][["dataset", "method", "setting"]].itertuples(index=False, name=None)) == set(off)
-    assert len(runs[0].results.cells) == len(open_results(tmp_path / "chen_lin_2012_table3").cells)
+    assert len(runs[0].results.summary) == len(open_results(tmp_path / "chen_lin_2012_table3").summary)
     page = made.markdown()
     counts = ("80", "80", "78", "2", "0", "0", "0")
     assert row_of(page, TABLE3) == [TABLE3, "–", *counts, "1 min 52 s", "2026-03-02"]
