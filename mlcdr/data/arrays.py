@@ -118,9 +118,10 @@ def _name_columns(path: Path, what: str, names: Sequence[str], count: int) -> tu
 def _without_minus_one(Y: Matrix) -> Matrix:
     """Y with 0 for -1, if all its entries are -1 and 1."""
     entries = Y.data if sparse.issparse(Y) else Y
-    if entries.size == Y.shape[0] * Y.shape[1] and np.isin(entries, (-1, 1)).all():
-        return (Y > 0).astype(np.float64)
-    return Y
+    n, n_labels = Y.shape
+    if entries.size < n * n_labels or not np.isin(entries, (-1, 1)).all():
+        return Y
+    return (Y > 0).astype(np.float64)
 
 
 def read_arrays(form: str, paths: Sequence[Path], options: Mapping[str, Any], labelled: bool = True) -> Arrays:
@@ -133,11 +134,13 @@ def read_arrays(form: str, paths: Sequence[Path], options: Mapping[str, Any], la
     DataError
     """
     if form == "svmlight":
-        found = [Arrays.of(*read) for read in read_svmlight(paths, labelled)]
+        found: list[tuple[Any, ...]] = read_svmlight(paths, labelled)
+    elif form == "npz":
+        found = [_read_npz(path, options, labelled) for path in paths]
     else:
-        read = _read_npz if form == "npz" else _read_mat
-        found = [Arrays.of(path, *read(path, options, labelled)) for path in paths]
-    return found[0].stack(found[1]) if len(found) > 1 else found[0]
+        found = [_read_mat(path, options, labelled) for path in paths]
+    first, *others = [Arrays.of(path, *parts) for path, parts in zip(paths, found, strict=True)]
+    return first.stack(others[0]) if others else first
 
 
 def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[Any, ...]:
@@ -169,12 +172,13 @@ def _stored_matrix(path: Path, stored: Any, name: str) -> Matrix:
     if not set(parts) <= set(stored):
         fail(path, f"has no array {quote(name)}, nor its CSR parts; it has {', '.join(stored) or 'none'}")
     data, indices, indptr, shape = (stored[part] for part in parts)
-    matrix = sparse.csr_array((data, indices, indptr), shape=tuple(int(each) for each in shape))
+    sizes = tuple(int(each) for each in shape)
+    matrix = sparse.csr_array((data, indices, indptr), shape=sizes)
     check_indices(matrix)
     return matrix
 
 
-def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[Matrix, Matrix]:
+def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[Any, ...]:
     """The matrices X and Y, or data and target; a Y of shape K×n is transposed."""
     from mlcdr.data.matlab import list_variables, read_matrices
 

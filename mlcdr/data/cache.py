@@ -7,10 +7,11 @@ is not an error.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import warnings
 import zipfile
-from dataclasses import fields
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def path_of(key: str, folder: Path | None = None) -> Path:
 def save(key: str, content: Content, folder: Path | None = None) -> None:
     """Store a parsed data set under a key. A failure to write is not an error."""
     path = path_of(key, folder)
-    header = {"key": key, "facts": vars(content.facts)}
+    header = _sealed(key, vars(content.facts))
     arrays = _arrays("X", content.X) | _arrays("Y", content.Y) | {"header": _as_bytes(header)}
     temporary = make_temporary_path(path)
     try:
@@ -56,9 +57,9 @@ def load(key: str, folder: Path | None = None) -> Content | None:
             with np.load(path, allow_pickle=False) as stored:
                 _refuse_growth(stored.zip)
                 header = json.loads(stored["header"].tobytes())
-                if header["key"] != key:
+                if header != _sealed(key, header["facts"]):
                     return None
-                return _read(stored, _checked_facts(header["facts"]))
+                return _read(stored, _as_facts(header["facts"]))
     except Exception:  # NumPy, zipfile, ast and tokenize raise many types of exceptions for a damaged file
         return None
 
@@ -70,23 +71,17 @@ def _refuse_growth(archive: zipfile.ZipFile) -> None:
             raise ValueError("compressed")
 
 
-def _checked_facts(said: dict[str, Any]) -> Facts:
-    """The facts; an exception is raised unless they have the names and types of a data set's facts."""
-    if set(said) != {each.name for each in fields(Facts)}:
-        raise ValueError("facts")
-    said["nominal"] = {name: tuple(words) for name, words in said["nominal"].items()}
-    lists: dict[str, Any] = {key: tuple(value) for key, value in said.items() if isinstance(value, list)}
-    facts = Facts(**{**said, **lists})
-    texts = [facts.checksum, *facts.missing, *facts.nominal]
-    for each in (facts.feature_names, facts.label_names, facts.xml_label_names, facts.notices, *facts.nominal.values()):
-        texts.extend(each)
-    numbers = [facts.declared_features, facts.declared_nominal, facts.declared_numeric, *facts.missing.values()]
-    if facts.n_train is not None:
-        numbers.append(facts.n_train)
-    right = all(type(text) is str for text in texts) and all(type(number) is int for number in numbers)
-    if not right:
-        raise ValueError("facts")
-    return facts
+def _sealed(key: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A header: the facts, and a digest of them and the key, by which another file's is told."""
+    digest = hashlib.sha256(json.dumps([key, facts]).encode()).hexdigest()
+    return {"facts": facts, "digest": digest}
+
+
+def _as_facts(plain: Mapping[str, Any]) -> Facts:
+    """The facts, of which JSON has lists in place of tuples."""
+    said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}
+    said["nominal"] = {name: tuple(words) for name, words in plain["nominal"].items()}
+    return Facts(**said)
 
 
 def _arrays(key: str, matrix: Matrix) -> dict[str, np.ndarray]:

@@ -243,14 +243,16 @@ def _indicator(column: np.ndarray, code: float | None) -> np.ndarray:
 
 def first_cell(matrix: Matrix, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int] | None:
     """Row and column of the first entry, row by row, for which `wrong` is true; it must be false for 0."""
-    found = np.flatnonzero(wrong(matrix.data if sparse.issparse(matrix) else matrix))
-    if not len(found):
+    entries = matrix.data if sparse.issparse(matrix) else matrix
+    found = wrong(entries)
+    if not found.any():
         return None
-    if sparse.issparse(matrix):
-        row = np.searchsorted(matrix.indptr, found[0], side="right") - 1
-        return int(row), int(matrix.indices[found[0]])
-    row, column = divmod(int(found[0]), matrix.shape[1])
-    return row, column
+    at = int(found.argmax())
+    if not sparse.issparse(matrix):
+        row, column = divmod(at, matrix.shape[1])
+        return row, column
+    row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+    return row, int(matrix.indices[at])
 
 
 def _is_no_label(entries: np.ndarray) -> np.ndarray:
@@ -297,8 +299,10 @@ def complete(X: Matrix, Y: Matrix, facts: Facts, sources: Sequence[str], origins
         For a value that is infinite, or a missing one that may not be filled.
     """
     if is_texts(X):
-        return Content(X, Y, replace(facts, missing=_count_empty_texts(X, sources[0], origins, missing)))
-    return Content(X, Y, replace(facts, missing=fill(X, sources, origins, missing)))
+        gaps = _count_empty_texts(X, sources[0], origins, missing)
+        return Content(X, Y, replace(facts, missing=gaps))
+    gaps = fill(X, sources, origins, missing)
+    return Content(X, Y, replace(facts, missing=gaps))
 
 
 def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) -> dict[str, int]:

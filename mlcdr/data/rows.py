@@ -83,10 +83,11 @@ class Columns:
 
     def _in_order(self, X: Matrix, names: Sequence[str], place: str) -> Matrix:
         """X with its columns in the order of the training data."""
-        where = {name: j for j, name in enumerate(names)}
         _check_there(Path(place), names, self.names)
-        order = [where[name] for name in self.names]
-        return X if order == list(range(X.shape[1])) else X[:, order]
+        if list(names) == list(self.names):
+            return X
+        where = {name: j for j, name in enumerate(names)}
+        return X[:, [where[name] for name in self.names]]
 
     def _encode(self, form: str, rows: Any, missing: Missing, options: Mapping[str, Any]) -> Matrix:
         """X of a table: a file or a DataFrame; its columns may be in any order, and further ones are ignored."""
@@ -107,11 +108,14 @@ class Columns:
                 return selected.text[1]
             table = selected.table
         where = {attribute.name: source for source, attribute in enumerate(table.attributes)}
-        columns = [_find_column(table, where[name], word) for name, word in indicated]
+        columns, features = [], []
+        for name, word in indicated:
+            columns.append(_find_column(table, where[name], word))
+            features.append(name)
         for name, known in self.nominal.items():
             _check_known(table, where[name], known)
         X = take_columns(table.values, columns)
-        fill(X, [name for name, _ in indicated], table.origins, missing)
+        fill(X, features, table.origins, missing)
         return X
 
     def _said_of(self, frame: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ from mlcdr.data.arff import NUMBER
 from mlcdr.data.files import path_of_names
 from mlcdr.data.lines import Line, fail, quote
 from mlcdr.data.packed import open_data
-from mlcdr.data.table import MAX_COLUMNS, Matrix, no_labels
+from mlcdr.data.table import MAX_COLUMNS, no_labels
 
 _HEADER = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})")
 _LABEL = re.compile(r"[0-9]{1,9}(?:\.0*)?")
@@ -160,7 +160,7 @@ class _SvmFile:
             line.fail(f"more {what} than there are names beside it ({n})")
 
 
-def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Path, Matrix, Matrix, list[str], list[str]]]:
+def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]]:
     """Read one file, or the train and the test file.
 
     STEM.features.txt and STEM.labels.txt in the same folder may have names, one per line.
@@ -168,7 +168,7 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Path, Mat
     Returns
     -------
     list
-        For each file its path, X, Y, and the names of features and labels (empty: none).
+        For each file X, Y, and the names of features and labels (empty: none).
 
     Raises
     ------
@@ -199,7 +199,7 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Path, Mat
     for file in files:
         X = file.features(d, base)
         Y = file.label_sets(ids) if labelled else no_labels(X)
-        found.append((file.path, X, Y, features, labels if labelled else []))
+        found.append((X, Y, features, labels if labelled else []))
     return found
 
 

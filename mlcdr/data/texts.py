@@ -63,6 +63,6 @@ def list_texts(X: Any) -> list[Any] | None:
 def pack(texts: Texts) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Concatenate the texts in UTF-8, for a checksum; return the bytes and the end of each text."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts[:, 0]]
+    sizes = [len(each) for each in encoded]
     content = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    ends = np.cumsum([len(each) for each in encoded], dtype=np.int64)
-    return content, ends
+    return content, np.cumsum(sizes, dtype=np.int64)

@@ -358,7 +358,7 @@ WHOLE: dict[str, Callable[[bytes], bytes]] = {
     "flipped": _flipped,
 }
 # What the header says otherwise: of the key, of facts that are not there, and of facts of another type.
-HEADERS: dict[str, Any] = {"key": "that of another file", "facts": []}
+HEADERS: dict[str, Any] = {"digest": "that of another file", "facts": []}
 FACTS = ["feature_names", "declared_features", "n_train", "notices", "more"]
 
 
