@@ -1,8 +1,8 @@
 """Each method fitted once, so that one that cannot work is found before it is run (`mlcdr check --try`).
 
-A method is fitted to a few rows first: enough of them that each label is present, and absent, in several. It may fail
-there only because the rows are too few for its neighbours, folds or clusters. So one that fails is fitted to the first
-split as well, and counts as one that cannot work if it fails again.
+A method is fitted to a few rows first, which takes a moment. It may fail there only because the rows are too few for
+its neighbours, folds or clusters, or lack a label. So one that fails is fitted to the first split as well, and counts
+as one that cannot work if it fails again.
 """
 
 from __future__ import annotations
@@ -22,19 +22,17 @@ from mlcdr.execution.groups import groups
 from mlcdr.execution.tuning import without_tune
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.experiment.data_source import DataSource, DividedData
-from mlcdr.experiment.division import Integers, Splits
+from mlcdr.experiment.division import Splits
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.laws.exceptions import find_file
 from mlcdr.methods.component import Component
-from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.results.failures import describe_error
 
 _SECONDS = 60.0  # the most that one fit may take
-_OF_LABEL = 8  # rows in which each label is to be present, and as many in which it is absent
-_TRAIN, _MOST, _TEST = 60, 400, 20  # training rows, at least and at most, and test rows
+_TRAIN, _TEST = 60, 20  # the few rows
 
 
 @dataclass(frozen=True)
@@ -95,24 +93,12 @@ def check_methods(experiment: Experiment) -> Findings:
 
 def few_rows(data: DividedData) -> DividedData:
     """A few rows of the first split, as a data set of one split."""
-    split = data.splits[0]
-    train = split.train[_spread(as_dense(data.dataset.Y[split.train]))]
+    split, source = data.splits[0], data.source
+    train = split.train[np.linspace(0, len(split.train) - 1, min(_TRAIN, len(split.train))).astype(int)]
     rows = np.concatenate([train, split.test[:_TEST]])
     dataset = replace(data.dataset, X=data.dataset.X[rows], Y=data.dataset.Y[rows])
-    name, options, splits = data.source.name, data.source.options, data.source.splits
-    return FewRows(name, options, splits, f"{len(rows)} rows", dataset, len(train), data.splits.hidden_by).read()
-
-
-def _spread(Y: Integers) -> Integers:
-    """Numbers of rows, ascending, among which each label of Y (n×K) is present in several and absent in several."""
-    chosen = np.zeros(len(Y), dtype=bool)
-    chosen[np.linspace(0, len(Y) - 1, min(_TRAIN, len(Y))).astype(int)] = True
-    for label in np.argsort(Y.sum(axis=0), kind="stable"):
-        for value in (1, 0):
-            lacking = _OF_LABEL - np.count_nonzero(chosen & (Y[:, label] == value))
-            if lacking > 0 and np.count_nonzero(chosen) < _MOST:
-                chosen[np.flatnonzero(~chosen & (Y[:, label] == value))[:lacking]] = True
-    return np.flatnonzero(chosen)
+    stamp, hidden_by = f"{len(rows)} rows", data.splits.hidden_by
+    return FewRows(source.name, source.options, source.splits, stamp, dataset, len(train), hidden_by).read()
 
 
 def _ends(trials: Iterable[Trial], dataset: str) -> list[Trial]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from mlcdr.errors import escape_control_characters, without_numbers
 from mlcdr.results.failures import join_some
@@ -52,7 +52,7 @@ class Warned:
         return self.category, self.place, without_numbers(self.text)
 
 
-class _Log:
+class Log:
     """The warnings of one computation; `method` is the one that is computed now."""
 
     def __init__(self) -> None:
@@ -60,15 +60,26 @@ class _Log:
         self._first: dict[tuple[str, ...], Warned] = {}
         self._counts: Counter[tuple[str, ...]] = Counter()
 
-    def add(self, message: Warning | str, category: type[Warning], filename: str, line: int) -> None:
-        text = next((each.strip() for each in str(message).splitlines() if each.strip()), "")[:_LONGEST]
-        each = Warned(self.method, category.__name__, text, f"{_shorten(filename)}:{line}")
-        key = (each.method, *each.kind)
-        self._first.setdefault(key, each)
+    def add(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        """Count a warning: what `warnings.showwarning` is called with."""
+        lines = [each.strip() for each in str(message).splitlines() if each.strip()]
+        text = lines[0][:_LONGEST] if lines else ""
+        found = Warned(self.method, category.__name__, text, f"{_shorten(filename)}:{lineno}")
+        key = (found.method, *found.kind)
+        self._first.setdefault(key, found)
         self._counts[key] += 1
 
     def warned(self) -> tuple[Warned, ...]:
-        return tuple(replace(each, count=self._counts[key]) for key, each in self._first.items())
+        """Each kind with its number."""
+        return tuple(replace(found, count=self._counts[key]) for key, found in self._first.items())
 
 
 def _shorten(filename: str) -> str:
@@ -82,62 +93,31 @@ def _shorten(filename: str) -> str:
         return filename
 
 
-class _Collector:
-    """The hook of `warnings`, in place while any thread of this process computes trials."""
+_this_thread = threading.local()  # `log`: of what it computes
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._logs: dict[int, _Log] = {}  # by thread
-        self._before: Any = None
-        self._show: Any = None
 
-    @contextmanager
-    def counting(self) -> Iterator[_Log]:
-        """Count the warnings that are given in this thread instead of printing them."""
-        log = _Log()
-        with self._lock:
-            if not self._logs:
-                self._before = warnings.catch_warnings()
-                self._before.__enter__()
-                self._show = warnings.showwarning
-                warnings.showwarning = self._record
-                if not sys.warnoptions:  # if no other filter applies: every time, not once for a line of code
-                    for category in (UserWarning, RuntimeWarning, FutureWarning):
-                        warnings.simplefilter("always", category, append=True)
-            self._logs[threading.get_ident()] = log
-        try:
+@contextmanager
+def counting() -> Iterator[Log]:
+    """Count the warnings that are given in this block instead of printing them.
+
+    Where several threads of a process compute, as on some Dask workers, a warning may be counted by the other one.
+    """
+    log = _this_thread.log = Log()
+    try:
+        with warnings.catch_warnings():
+            if not sys.warnoptions:  # if no other filter applies: every time, not once for a line of code
+                for category in (UserWarning, RuntimeWarning, FutureWarning):
+                    warnings.simplefilter("always", category, append=True)
+            warnings.showwarning = log.add
             yield log
-        finally:
-            with self._lock:
-                del self._logs[threading.get_ident()]
-                if not self._logs:
-                    self._before.__exit__(None, None, None)
-
-    def current(self) -> _Log | None:
-        """The log of this thread; for a thread that a method has started, the only log if there is only one."""
-        logs = self._logs
-        found = logs.get(threading.get_ident())
-        return next(iter(logs.values()), None) if found is None and len(logs) == 1 else found
-
-    def _record(
-        self, message: Any, category: Any, filename: str, lineno: int, file: TextIO | None = None, line: Any = None
-    ) -> None:
-        log = self.current()
-        if log is None or file is not None:
-            self._show(message, category, filename, lineno, file, line)
-        else:
-            log.add(message, category, filename, lineno)
-
-
-_collector = _Collector()
-counting = _collector.counting
+    finally:
+        del _this_thread.log
 
 
 def of_method(name: str) -> None:
     """Count the warnings that follow as warnings of this method."""
-    log = _collector.current()
-    if log is not None:
-        log.method = name
+    if hasattr(_this_thread, "log"):
+        _this_thread.log.method = name
 
 
 def gather(found: Iterable[Warned]) -> list[tuple[Warned, tuple[str, ...]]]:
