@@ -165,13 +165,9 @@ class Results:
         """
         import pandas as pd
 
-        try:
-            datasets, scored = self.found.datasets, self.found.scored
-        except NoResults:
-            datasets, scored = (), frozenset()
         paths = self.experiment.varied
         rows = []
-        for kind in gather_failures(self.folder, self.experiment, datasets, scored):
+        for kind in gather_failures(self.folder):
             for failure in kind.failures:
                 point = dict(failure.point)
                 values = [point.get(path, "") for path in paths]

@@ -135,19 +135,19 @@ def _open_manifest(folder: Path, problems: list[str]) -> tuple[Manifest, str]:
 def _summarise(folder: Path, experiment: Experiment, manifest: Manifest, results: Results | None) -> dict[str, Any]:
     """The head of the page, and the failures."""
     datasets = list(dict.fromkeys([*(results.datasets if results else ()), *manifest.datasets]))
-    scored = _list_scored(results)
+    scored = _count_scored(results)
     kinds: list[Kind] = []
     unknown = ""
     try:
-        kinds = gather_failures(folder, experiment, datasets, scored)
+        kinds = gather_failures(folder)
     except ResultsError as error:
         unknown = str(error)
     failed = sum(len(kind.failures) for kind in kinds)
     damaged = bool(unknown) and os.path.lexists(folder / "trials.sqlite")
     trials = manifest.trials
-    complete = bool(scored) and len(scored) == trials.planned
+    complete = scored > 0 and scored == trials.planned
     return {
-        "state": " ".join(_describe_state(manifest, len(scored), failed, damaged)),
+        "state": " ".join(_describe_state(manifest, scored, failed, damaged)),
         "whole": complete and not (failed or damaged or trials.interrupted),
         "facts": _list_facts(experiment, manifest, datasets),
         "failed": failed,
@@ -157,12 +157,12 @@ def _summarise(folder: Path, experiment: Experiment, manifest: Manifest, results
     }
 
 
-def _list_scored(results: Results | None) -> frozenset[Any]:
-    """The trials that have a score; none in a folder that was imported without `scores.csv`."""
+def _count_scored(results: Results | None) -> int:
+    """How many trials have a score; none in a folder that was imported without `scores.csv`."""
     if results:
         with contextlib.suppress(NoResults):
-            return results.scored
-    return frozenset()
+            return results.n_scored
+    return 0
 
 
 def _describe_state(manifest: Manifest, scored: int, failed: int, damaged: bool) -> Iterator[str]:

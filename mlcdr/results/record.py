@@ -22,29 +22,34 @@ _COUNTED = ("planned", "done", "failed", "crashed")
 State = Literal["starting", "running", "finished", "interrupted", "crashed", "unknown"]
 
 
-def read_finished(folder: Path, *columns: str) -> list[tuple[Any, ...]] | None:
-    """Columns of the record's table `trials`, for the finished trials of the last run's plan and in its order.
+def read_planned(folder: Path, status: Literal["done", "failed"], *columns: str) -> list[tuple[Any, ...]]:
+    """Columns of the record's table `trials`, for the trials of the last run's plan that have a status, in its order.
 
-    Returns
-    -------
-    list of tuple, or None
-        None where there is no record with a plan.
+    Raises
+    ------
+    NoRecord
+        When there is no record with a plan.
+    ResultsError
+        When the record cannot be read.
+    """
+    with reading(folder) as records:
+        planned = records.rows("planned", "key", condition="ORDER BY position")
+        found = records.rows("trials", "key", *columns, condition=f"WHERE status = '{status}'")
+    if not planned:
+        raise NoRecord(f"{folder}: no run has planned its trials here")
+    by_key = {row[0]: row[1:] for row in found}
+    return [by_key[key] for (key,) in planned if key in by_key]
+
+
+def read_failures(folder: Path) -> list[Failed]:
+    """The failed trials of the last run's plan, in its order.
 
     Raises
     ------
     ResultsError
-        When the record cannot be read.
+        As `read_planned`.
     """
-    try:
-        with reading(folder) as records:
-            planned = records.rows("planned", "key", condition="ORDER BY position")
-            found = records.rows("trials", "key", *columns, condition="WHERE status = 'done'")
-    except NoRecord:
-        return None
-    if not planned:
-        return None
-    by_key = {row[0]: row[1:] for row in found}
-    return [by_key[key] for (key,) in planned if key in by_key]
+    return [Failed(*row) for row in read_planned(folder, "failed", "dataset", "method", "point", "split", "error")]
 
 
 # -------------------------------------------------------------------- how far a folder is
@@ -231,37 +236,6 @@ def _costs(timed: Iterable[tuple[str, float | None]]) -> dict[str, float]:
         if seconds is not None:
             of_each[dataset].append(seconds)
     return {dataset: fmean(seconds) for dataset, seconds in of_each.items()}
-
-
-# -------------------------------------------------------------------- what failed
-
-
-def read_failures(folder: Path) -> list[Failed]:
-    """The failed trials on record, by data set, method, point and split.
-
-    A method that was edited has different trials before and after; of those with the same data set, method, point and
-    split only the latest counts, and of two in a second the failed one.
-
-    Raises
-    ------
-    ResultsError
-        When there is no record, or it cannot be read.
-    """
-    place = ("dataset", "method", "point", "split")
-    with reading(folder) as records:
-        failed = records.rows("trials", "recorded", "error", *place, condition="WHERE status = 'failed'")
-        done = records.rows("trials", "recorded", *place, condition="WHERE status = 'done'") if failed else []
-    done_at: dict[tuple[Any, ...], str] = {}
-    for recorded, *at in done:
-        done_at[tuple(at)] = max(recorded, done_at.get(tuple(at), ""))
-    latest: dict[tuple[Any, ...], str] = {}  # place → error
-    for recorded, error, *at in sorted(failed):
-        if recorded >= done_at.get(tuple(at), ""):
-            latest[tuple(at)] = error
-    failures = []
-    for (dataset, method, point, split), error in sorted(latest.items()):
-        failures.append(Failed(dataset, method, point, split, error))
-    return failures
 
 
 def duration(seconds: float) -> str:

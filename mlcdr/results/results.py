@@ -23,7 +23,7 @@ from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths
-from mlcdr.results.failures import Place, describe_error
+from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import are_complete, group, keys_of, order_columns, paths_of, summarise
 from mlcdr.results.imports import import_scores, import_summary, import_tuning
 from mlcdr.results.manifest import Manifest
@@ -270,22 +270,17 @@ class Results:
             absent += [(path, value) for value in self.values(path) if value not in found]
         return tuple(absent)
 
-    @cached_property
-    def scored(self) -> frozenset[Place]:
-        """The trials that have a score: data set, method, (path, value) of each swept parameter by path, split.
+    @property
+    def n_scored(self) -> int:
+        """How many trials have a score.
 
         Raises
         ------
         ResultsError
             When the scores of single splits cannot be read.
         """
-        paths = sorted(paths_of(self.scores))
-        trials = self.scores[["dataset", "method", "split", *paths]].drop_duplicates()
-        found = set()
-        for dataset, method, split, *point in trials.itertuples(index=False, name=None):
-            named = [(path, value) for path, value in zip(paths, point, strict=True) if value]
-            found.add((dataset, method, tuple(named), split))
-        return frozenset(found)
+        trials = self.scores[["dataset", "method", *paths_of(self.scores), "split"]]
+        return len(trials.drop_duplicates())
 
     def select(self, column: str, values: Collection[str]) -> Results:
         """These results with the rows of the summary that have some values of `dataset`, `method` or `metric`."""

@@ -9,8 +9,8 @@ import pandas as pd
 
 from mlcdr.experiment.model import Experiment
 from mlcdr.results.frame import CHOSEN, SCORES, keys_of
-from mlcdr.results.record import read_finished
-from mlcdr.results.record_file import Point
+from mlcdr.results.record import read_planned
+from mlcdr.results.record_file import NoRecord, Point
 
 
 def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
@@ -27,8 +27,9 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
     ResultsError
         When the record cannot be read, or holds what a run does not write.
     """
-    trials = read_finished(folder, "dataset", "method", "point", "split", "scores")
-    if trials is None:
+    try:
+        trials = read_planned(folder, "done", "dataset", "method", "point", "split", "scores")
+    except NoRecord:
         return None
     paths = experiment.varied
     labels = [metric.label for metric in experiment.metrics]
@@ -58,12 +59,12 @@ def read_tuning(folder: Path, experiment: Experiment) -> tuple[pd.DataFrame, pd.
     Raises
     ------
     ResultsError
-        As `read_scores`.
+        As `read_scores`; also where there is no record with a plan.
     """
     paths = experiment.varied
     choices, tries, values = [], [], []
-    trials = read_finished(folder, "dataset", "method", "point", "split", "chosen", "tried")
-    for dataset, method, point, split, chosen, tried in trials or []:
+    trials = read_planned(folder, "done", "dataset", "method", "point", "split", "chosen", "tried")
+    for dataset, method, point, split, chosen, tried in trials:
         place = (dataset, method, *_values(point, paths), split)
         choices += [(*place, parameter, value) for parameter, value in chosen.items()]
         for tuned, value in tried:
@@ -87,12 +88,12 @@ def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
     Raises
     ------
     ResultsError
-        As `read_scores`.
+        As `read_scores`; also where there is no record with a plan.
     """
     paths = experiment.varied
     rows = []
-    trials = read_finished(folder, "dataset", "method", "point", "split", "by_label")
-    for dataset, method, point, split, by_label in trials or []:
+    trials = read_planned(folder, "done", "dataset", "method", "point", "split", "by_label")
+    for dataset, method, point, split, by_label in trials:
         place = (dataset, method, *_values(point, paths), split)
         for metric in experiment.by_label:
             if metric in by_label:

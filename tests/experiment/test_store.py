@@ -17,7 +17,7 @@ import pytest
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
-from mlcdr.results.record import kept, progress, read_failures, read_finished
+from mlcdr.results.record import kept, progress, read_failures, read_planned
 from mlcdr.results.record_file import NoRecord, rows
 from mlcdr.results.store import EXPORTS, Store, place, started, this_host, this_process
 from tests.small import learner
@@ -88,22 +88,22 @@ def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> No
         store.begin(TRIALS, 1)
         chosen, found = {"learner.alpha": "0.1"}, [({"learner.alpha": "½"}, None), ({"learner.alpha": "½"}, 0.25)]
         by_label = {"f1": [None, None, 0.5]}
-        assert read_finished(tmp_path, "chosen", "tried", "by_label") == [(chosen, found, by_label)]
+        assert read_planned(tmp_path, "done", "chosen", "tried", "by_label") == [(chosen, found, by_label)]
 
 
 def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(tmp_path: Path) -> None:
     point = (("learner.alpha", "20%"),)
-    assert read_finished(tmp_path, "split") is None, "there is no record"
+    with pytest.raises(NoRecord, match="holds no trials"):
+        read_planned(tmp_path, "done")
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score(key, {"f1": 1.0}) for key in "dba"] + [Score("c", None, "no")], seconds=2.0)
-        assert read_finished(tmp_path, "split") is None, "there is no plan"
         store.begin({key: TRIALS[key] for key in "bcd"}, 1)
-    assert read_finished(tmp_path, "split", "point") == [(1, point), (3, point)]
+    assert read_planned(tmp_path, "done", "split", "point") == [(1, point), (3, point)]
     (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1-of-2.sqlite")
     with Store(tmp_path) as store:
         store.begin({"e": trial("e", 9)}, 1)
         store.record({"e": trial("e", 9)}, [Score("e", {"f1": 0.5})], seconds=1.5)
-    assert read_finished(tmp_path, "split", "scores") == [(1, {"f1": 1.0}), (3, {"f1": 1.0}), (9, {"f1": 0.5})]
+    assert read_planned(tmp_path, "done", "split", "scores") == [(1, {"f1": 1.0}), (3, {"f1": 1.0}), (9, {"f1": 0.5})]
     found = progress(tmp_path)
     assert (found.total("planned"), found.total("done"), found.total("failed")) == (4, 3, 1)
     assert found.costs == {"tiny": (4 * 0.5 + 1.5) / 5}
@@ -321,6 +321,7 @@ def test_the_lock_ends_with_its_holder(tmp_path: Path) -> None:
 
 def test_failures_are_read_while_a_run_holds_the_lock_and_nothing_is_written(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
+        store.begin(TRIALS, 1)
         store.record(TRIALS, [Score("a", {"f1": 1.0}), Score("b", None, "Traceback"), Score("c", None, "C")])
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         first, second = read_failures(tmp_path)
@@ -332,16 +333,16 @@ def test_failures_are_read_while_a_run_holds_the_lock_and_nothing_is_written(tmp
         assert [failure.split for failure in read_failures(tmp_path)] == [2]
 
 
-def test_of_an_edited_method_the_latest_trial_counts(tmp_path: Path) -> None:
-    """Its key is another then, and the old row stays."""
-    old, new = trial("old", 5), trial("new", 5)
+def test_failures_are_those_of_the_plan_in_its_order(tmp_path: Path) -> None:
+    """Of a method that was edited, the old trials stay on record, with other keys."""
+    new = {key: trial(key, split) for key, split in (("z", 5), ("y", 6))}
     with Store(tmp_path) as store:
-        store.record({"old": old}, [Score("old", None, "before")])
-        store._db.execute("UPDATE trials SET recorded = '2026-01-01T00:00:00Z'")
-        store.record({"new": new}, [Score("new", {"f1": 1.0})])
-        assert read_failures(tmp_path) == []
-        store._db.execute("UPDATE trials SET recorded = '2025-01-01T00:00:00Z' WHERE key = 'new'")
-        assert [failure.error for failure in read_failures(tmp_path)] == ["before"]
+        store.record(TRIALS, [Score("a", None, "before")])
+        store.record(new, [Score("y", None, "Y"), Score("z", None, "Z")])
+        with pytest.raises(NoRecord, match="no run has planned its trials here"):
+            read_failures(tmp_path)
+        store.begin(new, 1)
+        assert [(failure.split, failure.error) for failure in read_failures(tmp_path)] == [(5, "Z"), (6, "Y")]
 
 
 def test_no_record_and_one_that_is_not_ours(tmp_path: Path) -> None:
@@ -361,6 +362,7 @@ def test_no_record_and_one_that_is_not_ours(tmp_path: Path) -> None:
 
 def test_after_a_kill_in_a_transaction_a_reader_changes_nothing_and_says_what_heals_the_record(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
+        store.begin(TRIALS, 1)
         store.record(TRIALS, [Score("a", None, "Traceback")])
     dies_in_a_transaction(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -378,9 +380,9 @@ def test_a_record_of_the_former_format_is_none_and_a_run_says_what_to_do(tmp_pat
         db.execute("CREATE TABLE trials (key TEXT)")
         db.execute(f"PRAGMA application_id = {0x6D6C6364}")
         db.execute("PRAGMA user_version = 1")
-    assert read_finished(tmp_path, "key") is None
     assert kept(tmp_path).status == {}
-    with pytest.raises(NoRecord, match="recorded by an older mlcdr"):
-        progress(tmp_path)
+    for read in (progress, read_failures):
+        with pytest.raises(NoRecord, match="recorded by an older mlcdr"):
+            read(tmp_path)
     with pytest.raises(ResultsError, match=r"an older mlcdr.*; --fresh starts a new one, --out chooses another folder"):
         Store(tmp_path)

@@ -37,7 +37,7 @@ def test_the_record_and_its_exports_are_the_same_results(folder):
     recorded, imported = open_results(folder), import_results(folder)
     for name in ("summary", "scores", "taken", "repetition_means"):
         assert_frame_equal(getattr(recorded, name), getattr(imported, name))
-    for name in ("experiment", "points", "grids", "scored"):
+    for name in ("experiment", "points", "grids", "n_scored"):
         assert getattr(recorded, name) == getattr(imported, name), name
     # an export leaves out the columns of paths that no tuned method has
     columns = ["dataset", "method", "split", "parameter", "value"]

@@ -17,10 +17,8 @@ from matplotlib.figure import Figure
 
 from mlcdr.comparison import diagrams
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.tune import TuneSpec
 from mlcdr.report import charts, report
-from mlcdr.results.failures import gather_failures
-from mlcdr.results.results import open_results, read_experiment
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, experiment, write_folder
 from tests.small import FOUR, SIZES, plain, write_dataset
 
@@ -381,15 +379,6 @@ def test_why_there_is_no_diagram(run, mlcdr):
     assert "two data sets or more (better more than 5)" in text
     done = mlcdr("compare", folder, "--out", folder / "compared")
     assert "no diagram of hamming_loss, f1, encoding_error: a critical-difference diagram needs" in done.err
-
-
-def test_a_grid_is_drawn_once_for_all_failures_of_a_method(run, monkeypatch):
-    tuned = {"learner": "tests.small.Failing", "tune": {"scope": "test", "grid": {"learner.modulus": [1, 3]}}}
-    folder = run("drawn", methods={"Bad": tuned, "PLST": FOUR["PLST"]})
-    draw, draws = TuneSpec.candidates, []
-    monkeypatch.setattr(TuneSpec, "candidates", lambda self, seed: draws.append(seed) or draw(self, seed))
-    (kind,) = gather_failures(folder, read_experiment(folder), ["tiny"], ())
-    assert (len(kind.failures), len(draws)) == (8, 1)
 
 
 def test_what_failed_before_a_change_of_the_experiment_is_not_counted(run):
