@@ -82,10 +82,11 @@ def _name_points(figure: Figure, values: Sequence[str]) -> dict[str, list[str]]:
     """What is shown on pointing at each point of each curve."""
     names = dict(zip(place_values(values), values, strict=True))
     hover: dict[str, list[str]] = {}
-    for line in itertools.chain.from_iterable(ax.lines for ax in figure.axes):
-        points = np.asarray(line.get_xydata()).tolist()
-        texts = [f"{line.get_label()}, {names[x]}: {y:.4g}" for x, y in points]
-        _name_line(line, hover, texts)
+    for ax in figure.axes:
+        for line in ax.lines:
+            points = np.asarray(line.get_xydata()).tolist()
+            texts = [f"{line.get_label()}, {names[x]}: {y:.4g}" for x, y in points]
+            _name_line(line, hover, texts)
     return hover
 
 
@@ -100,7 +101,10 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
     """A panel for each tuned parameter and criterion with a mark for each point that was tried; None if none was."""
     tried = _list_tried(results, dataset)
     tuned = [path for path in tried if "." in path and path not in results.swept]
-    wanted = [(path, each) for path in tuned for each in tried.loc[tried[path] != "", "criterion"].unique()]
+    wanted: list[tuple[str, str]] = []
+    for path in tuned:
+        criteria = tried.loc[tried[path] != "", "criterion"].unique()
+        wanted += [(path, criterion) for criterion in criteria]
     if not wanted:
         return None
     figure, axes = new_figure(len(wanted), min(2, len(wanted)))
@@ -139,13 +143,15 @@ def _list_tried(results: Results, dataset: str) -> pd.DataFrame:
 
     Of a grid that was chosen on the test rows, these are the means under the first metric with a direction.
     """
-    criteria = {method: spec.tune.metric for method, spec in results.experiment.methods.items() if spec.tune}
+    methods = results.experiment.methods.items()
+    criteria = {method: spec.tune.metric for method, spec in methods if spec.tune}
     tried = results.tried.assign(criterion=results.tried["method"].map(criteria))
     judging = [metric for metric in results.metrics if results.metric_facts(metric).higher_is_better is not None]
     if results.grids and judging:
         scores = results.scores[results.scores["metric"] == judging[0]]
-        seen = scores[scores["method"].isin(results.grids)].drop(columns="metric")
-        tried = pd.concat([tried.astype(object), seen.astype(object).assign(criterion=judging[0])])
+        seen = scores[scores["method"].isin(results.grids)]
+        seen = seen.rename(columns={"metric": "criterion"})
+        tried = pd.concat([tried.astype(object), seen.astype(object)])
     tried = tried[tried["dataset"] == dataset].drop(columns=["dataset", "split"])
     paths = [name for name in tried if name not in ("method", "criterion", "value")]
     points = summarise(tried.fillna(dict.fromkeys(paths, "")), ["method", "criterion", *paths])

@@ -38,7 +38,7 @@ def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | 
     for method in results.methods:
         if method in ranks:
             best = ranks[method] == ranks.min(axis=1)
-            cells = [_show_rank(rank, bold) for rank, bold in zip(ranks[method], best, strict=True)]
+            cells = map(_show_rank, ranks[method], best)
             rows.append((method, *cells))
     titles = [name_metric(results, each.metric) for each in compared]
     what = "pairs of data set and point of the sweep" if results.swept else "data sets"
@@ -78,14 +78,16 @@ def _list_cells(results: Results, dataset: str) -> pd.DataFrame:
 
     The best are found among all methods at one point, also those that do not have its parameters.
     """
-    keys = ["method", *results.swept]
-    points = pd.DataFrame(list(results.points), columns=list(results.swept), index=range(len(results.points)))
-    places = make_places({"dataset": [dataset], "method": results.methods}).merge(points, how="cross")
-    cells = results.at(places.merge(pd.DataFrame({"metric": results.metrics}), how="cross"))
+    rows = range(len(results.points))
+    points = pd.DataFrame(list(results.points), columns=list(results.swept), index=rows)
+    places = make_places({"dataset": [dataset], "method": results.methods})
+    places = places.merge(points, how="cross")
+    places = places.merge(pd.DataFrame({"metric": results.metrics}), how="cross")
+    cells = results.at(places)
     cells["bold"] = mark_best(results, cells, [*results.swept, "metric"])
     summary = results.summary[results.summary["dataset"] == dataset]
-    own = summary[keys].astype(object).drop_duplicates()
-    return cells.merge(own, on=keys)
+    own = summary[["method", *results.swept]].astype(object).drop_duplicates()
+    return cells.merge(own)
 
 
 def _show_number(results: Results, cell: dict) -> Text:
@@ -136,8 +138,10 @@ def tabulate_times(results: Results) -> Sheet | None:
     rows = []
     for dataset in results.datasets:
         for method in results.methods:
-            times = [_show_time(spent, (dataset, method, metric)) for metric in measured]
-            rows.append((dataset, method, *(text for pair in times for text in pair)))
+            times: list[str] = []
+            for metric in measured:
+                times += _show_time(spent, (dataset, method, metric))
+            rows.append((dataset, method, *times))
     heads = ["Dataset", "Method"]
     for metric in measured:
         heads += [f"{_TIMES[metric]}, s per trial", f"{_TIMES[metric]}, s in all"]
@@ -162,9 +166,18 @@ def tabulate_runs(manifest: Manifest) -> Sheet | None:
     heads = ("Started", "Seconds", "Trials computed", "Failed", "Jobs", "Machine", "Python", "mlcdr")
     rows = []
     for run in manifest.computed_by:
-        machine = f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores".strip()
-        counts = (run.seconds, run.trials.computed, run.trials.failed, run.jobs, machine, run.python, run.mlcdr)
-        rows.append((show_time(run.started) or DASH, *(DASH if cell is None else str(cell) for cell in counts)))
+        machine = f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores"
+        facts = [
+            show_time(run.started) or None,
+            run.seconds,
+            run.trials.computed,
+            run.trials.failed,
+            run.jobs,
+            machine.strip(),
+            run.python,
+            run.mlcdr,
+        ]
+        rows.append([DASH if fact is None else str(fact) for fact in facts])
     return make_sheet("Runs that computed trials", heads, rows, 1, left=(5, 6, 7))
 
 

@@ -50,8 +50,8 @@ def mark_names(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
     shown = [shorten_name(name) for name in names]
     ax.set_xticks(places, shown, parse_math=False)
     room = _PANEL / len(shown)  # letters from one name to the next
-    crowded = any((len(name) + len(following)) / 2 + 1 > room for name, following in pairwise(shown))
-    if crowded or sum(map(len, shown)) > _SLANTED:
+    needed = [(len(name) + len(following)) / 2 + 1 for name, following in pairwise(shown)]
+    if max(needed, default=0) > room or sum(map(len, shown)) > _SLANTED:
         ax.tick_params(axis="x", labelrotation=35)
         for label in ax.get_xticklabels():
             label.set(horizontalalignment="right", rotation_mode="anchor")
@@ -100,5 +100,7 @@ def _choose_ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: 
 
 def _spans_decades(ax: Axes) -> bool:
     """Whether the points' x are positive and the largest is over five times the smallest."""
-    x = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in ax.lines] or [np.ones(1)])
+    if not ax.lines:
+        return False
+    x = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in ax.lines])
     return bool(x.min() > 0 and x.max() > 5 * x.min())

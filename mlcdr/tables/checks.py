@@ -38,7 +38,10 @@ def refuse_misfits(layout: TableLayout | FigureLayout, name: str, results: Resul
 
 
 def find_misfits(
-    layout: TableLayout | FigureLayout, metrics: Sequence[str], methods: Sequence[str], sweep: Mapping[str, int]
+    layout: TableLayout | FigureLayout,
+    metrics: Sequence[str],
+    methods: Sequence[str],
+    sweep: Mapping[str, int],
 ) -> list[Problem]:
     """Each thing that a settled layout needs and an experiment lacks.
 
@@ -51,11 +54,14 @@ def find_misfits(
         Swept path → number of values.
     """
     if isinstance(layout, FigureLayout):
-        wanted = [*(layout.chosen_metrics or ()), *([layout.x] if layout.draw == "scatter" else [])]
-        paths, lines = layout.paths, _check_axes(layout, sweep)
+        wanted = list(layout.chosen_metrics or ())
+        if layout.draw == "scatter":
+            wanted.append(layout.x)
+        paths = list(layout.paths)
+        lines = _check_axes(layout, sweep)
     else:
-        wanted = list((layout.metric and (layout.metric,)) or layout.metrics or ())
-        paths = tuple(name for name in (*layout.rows, *layout.columns) if name not in ("dataset", "method", "metric"))
+        wanted = [layout.metric] if layout.metric else list(layout.metrics or ())
+        paths = [name for name in (*layout.rows, *layout.columns) if name not in ("dataset", "method", "metric")]
         lines = _check_table(layout, methods, sweep)
     problems = []
     for name in wanted:
@@ -78,7 +84,8 @@ def _check_axes(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
         if layout.draw == "heatmap":
             return [f"a heat map needs two swept parameters (swept: {', '.join(sweep) or 'nothing'})"]
         return ["needs a sweep, and nothing is swept"]
-    others = ", ".join(path for path, n in sweep.items() if path not in layout.paths and n > 1)
+    free = [path for path in sweep if path not in layout.paths]
+    others = ", ".join(path for path in free if sweep[path] > 1)
     if not others:
         return []
     if layout.draw == "curves":
@@ -92,10 +99,12 @@ def _check_axes(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
 def _check_table(layout: TableLayout, methods: Sequence[str], sweep: Mapping[str, int]) -> list[str]:
     """Names without a place, or with two, and options that go with other tables."""
     rows, columns = layout.rows, layout.columns
+    names = [*rows, *columns]
+    all_swept = bool(columns) and set(columns) <= set(sweep)
     lines = []
-    if len(columns) != 1 and not (columns and set(columns) <= set(sweep)):
+    if len(columns) != 1 and not all_swept:
         lines.append("columns: a list must be one of swept paths")
-    elif not {"dataset", "method"} <= {*rows, *columns} or len({*rows, *columns}) < len(rows) + len(columns):
+    elif not {"dataset", "method"} <= set(names) or len(set(names)) < len(names):
         lines.append("rows and columns together must hold dataset and method, each name once")
     if layout.average_rank and columns != ("method",):
         lines.append(f"average_rank: needs methods as columns, not {', '.join(columns)}")

@@ -64,7 +64,7 @@ def list_subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
     there = _list_measured(results, layout)
     axes = [path for path in layout.paths if path not in layout.at]
     # A figure of one method needs a method that has what the axes show.
-    there["method"] = [name for name in there["method"] if not any(results.lacks(name, path) for path in axes)]
+    there["method"] = [method for method in there["method"] if not _lacks_any(results, method, axes)]
     return list(itertools.product(*(there[dimension] for dimension in layout.apart)))
 
 
@@ -82,14 +82,15 @@ def draw_all(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Drawing]
     for entry, stem in zip(asked, layouts.stems(asked), strict=True):
         layout = _settle(results, entry)
         planned = _list_planned(results, layout)
-        several = [len(planned[dimension]) > 1 for dimension in layout.apart]
         for subject in list_subjects(results, entry):
-            parts = [stem]
-            parts += [layouts.file_name(name) for name, needed in zip(subject, several, strict=True) if needed]
+            own_stem = stem
+            for dimension, name in zip(layout.apart, subject, strict=True):
+                if len(planned[dimension]) > 1:
+                    own_stem += f"_{layouts.file_name(name)}"
             title = results.name
             if subject:
                 title += ": " + ", ".join(map(shorten_name, subject))
-            yield Drawing(draw_figure(results, entry, *subject), title, "_".join(parts))
+            yield Drawing(draw_figure(results, entry, *subject), title, own_stem)
 
 
 def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> list[Path]:
@@ -112,8 +113,8 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
     Nothing swept: boxes over the splits. One parameter: curves. Two or more: a heat map of the last two for each method
     that has both, the others at their first values. Methods and a time: accuracy against time.
     """
-    first = {path: results.values(path)[0] for path in results.swept if len(results.values(path)) > 1}
-    swept = list(first)
+    swept = [path for path in results.swept if len(results.values(path)) > 1]
+    first = {path: results.values(path)[0] for path in swept}
     judged = _list_judged(results)
     chosen = {"metrics": judged or list(results.metrics)}
     found: list[tuple[str, dict[str, Any]]] = []
@@ -183,8 +184,10 @@ def _check(results: Results, layout: FigureLayout, name: str, subject: Sequence[
         if value not in results.values(path):
             there = ", ".join(results.values(path))
             raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {there})")
-    if layout.draw == "curves" and layout.x_scale == "log" and min(place_values(results.values(layout.x))) <= 0:
-        raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
+    if layout.draw == "curves" and layout.x_scale == "log":
+        places = place_values(results.values(layout.x))
+        if min(places) <= 0:
+            raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
 
 
 def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
@@ -195,8 +198,10 @@ def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) ->
     for spot, ax in zip(spots, axes, strict=True):
         for label, handle in draw_panel(ax, spot).items():
             shown.setdefault(label, handle)
-    titles = {**subject, "metric": name_metric(results, subject.get("metric", ""))}
-    write_heading(figure, ", ".join(titles[each] for each in layout.apart) or results.name)
+    titles = dict(subject)
+    if "metric" in titles:
+        titles["metric"] = name_metric(results, titles["metric"])
+    write_heading(figure, ", ".join(titles.values()) or results.name)
     if layout.lines == "methods":
         shown = {method: shown[method] for method in methods if method in shown}
     add_legend(figure, shown, _describe(results, layout, spots))

@@ -38,13 +38,20 @@ def jaccard(counts: Counts) -> Array:
     """|j ∧ k| / |j ∨ k| (K×K), from C; 0 for two labels that no instance has."""
     own = np.diag(counts)
     either = own[:, None] + own[None, :] - counts
-    return np.divide(counts, either, out=np.zeros(counts.shape), where=either > 0)
+    return _divide(counts, either, 0.0)
 
 
 def conditional(counts: Counts) -> Array:
     """P(Y_j = 1 | Y_k = 1) (K×K; row j, column k), from C; NaN where no instance has label k."""
     own = np.diag(counts)
-    return np.divide(counts, own[None, :], out=np.full(counts.shape, np.nan), where=own[None, :] > 0)
+    return _divide(counts, own[None, :], np.nan)
+
+
+def _divide(numerator: Any, denominator: Any, otherwise: float) -> Array:
+    """Their ratio; `otherwise` where the denominator is 0."""
+    shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
+    found = np.full(shape, otherwise)
+    return np.divide(numerator, denominator, out=found, where=denominator > 0)
 
 
 def residual_correlation(X: Any, Y: Any, seed: int = 0) -> Array:
@@ -118,7 +125,7 @@ def label_sets(Y: Any) -> LabelSets:
 def imbalance(counts: Counts) -> Array:
     """IR(Y_j) = max_k |k| / |j| (K) of Sun 2017, (3.10), from C; infinite for a label that no instance has."""
     own = np.diag(counts).astype(np.float64)
-    return np.divide(own.max(initial=0.0), own, out=np.full(len(own), np.inf), where=own > 0)
+    return _divide(own.max(initial=0.0), own, np.inf)
 
 
 def similar_together(counts: Counts) -> NDArray[np.intp]:
@@ -130,4 +137,5 @@ def similar_together(counts: Counts) -> NDArray[np.intp]:
         return np.arange(len(counts))
     distances = 1.0 - jaccard(counts)
     np.fill_diagonal(distances, 0.0)
-    return np.asarray(leaves_list(linkage(squareform(distances, checks=False), "average")), dtype=np.intp)
+    tree = linkage(squareform(distances, checks=False), "average")
+    return np.asarray(leaves_list(tree), dtype=np.intp)

@@ -20,7 +20,9 @@ _MANY = 5  # from so many columns of numbers on, a table is wide in LaTeX
 
 def write_markdown(sheet: Sheet) -> str:
     """A GitHub-flavoured Markdown table, its columns aligned in the source too."""
-    grid = [[_show_in_markdown(cell) for cell in row] for row in (sheet.header, *sheet.rows)]
+    grid = []
+    for row in (sheet.header, *sheet.rows):
+        grid.append([_show_in_markdown(cell) for cell in row])
     widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
     rule = []
     for j, width in enumerate(widths):

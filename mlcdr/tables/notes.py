@@ -99,7 +99,8 @@ def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
     if shown.results.joined or not isinstance(splits, Shuffle | KFold):
         return
     planned = number_of_splits(splits)
-    most = shown.results.summary.groupby("dataset", sort=False, observed=True)["n"].max()
+    of_dataset = shown.results.summary.groupby("dataset", sort=False, observed=True)
+    most = of_dataset["n"].max()
     short = [f"{dataset} ({n} of {planned})" for dataset, n in most.items() if n < planned]
     if short:
         yield f"Not all splits have results: {join_words(short)}."
@@ -108,10 +109,12 @@ def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
 def _name_means_over_fewer_splits(shown: Shown) -> Iterator[str]:
     if shown.results.joined:
         return
-    of_one_plan = ["dataset", "metric"]
-    cells = shown.numbers.assign(most=shown.numbers.groupby(of_one_plan, observed=True)["n"].transform("max"))
-    fewer = cells.loc[cells["n"] < cells["most"], ["dataset", "method", "n", "most"]]
-    named = [f"{method} on {dataset} ({n} of {most})" for dataset, method, n, most in fewer.to_numpy()]
+    of_one_plan = shown.numbers.groupby(["dataset", "metric"], observed=True)
+    cells = shown.numbers.assign(most=of_one_plan["n"].transform("max"))
+    fewer = cells[cells["n"] < cells["most"]]
+    named = []
+    for dataset, method, n, most in fewer[["dataset", "method", "n", "most"]].to_numpy():
+        named.append(f"{method} on {dataset} ({n} of {most})")
     if named:
         yield f"Over fewer splits than others, so neither bold nor ranked: {join_some(named, _NAMED)}."
 

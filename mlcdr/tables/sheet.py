@@ -61,18 +61,21 @@ def template(pattern: str, **values: str) -> Text:
     parts = pattern.split("$")
     if len(parts) % 2 == 0:
         raise ValueError("a dollar sign has no partner")
-    plain = "".join(part.format(**values) for part in parts)
     escaped = {name: escape_latex(value) for name, value in values.items()}
-    latex = "".join(
-        "$" + part.format(**escaped) + "$" if k % 2 else _template_latex(part, escaped) for k, part in enumerate(parts)
-    )
+    plain = latex = ""
+    for k, part in enumerate(parts):
+        plain += part.format(**values)
+        is_mathematics = k % 2 == 1
+        latex += f"${part.format(**escaped)}$" if is_mathematics else _fill_latex(part, escaped)
     return Text(plain, latex)
 
 
-def _template_latex(part: str, escaped: dict[str, str]) -> str:
+def _fill_latex(pattern: str, escaped: dict[str, str]) -> str:
     """The pattern's own text escaped, its `{name}`s filled in."""
-    pieces = re.split(r"(\{\w*\})", part)
-    return "".join(p.format(**escaped) if p.startswith("{") else escape_latex(p) for p in pieces)
+    latex = ""
+    for piece in re.split(r"(\{\w*\})", pattern):
+        latex += piece.format(**escaped) if piece.startswith("{") else escape_latex(piece)
+    return latex
 
 
 def signed(value: float, digits: int) -> str:
@@ -165,16 +168,27 @@ def make_sheet(
     `nested`: how many of the leading labels are left out where they, and those before them, are as in the row above. A
     group begins where the first label changes.
     """
-    shown, groups = [], []
+    shown = []
+    groups = []
     above: Sequence[str | Text] = [""] * nested
     for k, row in enumerate(rows):
-        same = next((j for j in range(nested) if row[j] != above[j]), nested)
+        same = 0
+        while same < nested and row[same] == above[same]:
+            same += 1
         if k and nested and not same:
             groups.append(k)
         cells = [*[""] * same, *row[same:]]
         shown.append(tuple(text(cell) if isinstance(cell, str) else cell for cell in cells))
         above = row
-    return Sheet(text(caption), tuple(map(text, header)), tuple(shown), stub, tuple(groups), tuple(notes), left)
+    return Sheet(
+        caption=text(caption),
+        header=tuple(text(head) for head in header),
+        rows=tuple(shown),
+        stub=stub,
+        groups=tuple(groups),
+        notes=tuple(notes),
+        left=left,
+    )
 
 
 class ShownSheet(Shown):
@@ -202,10 +216,12 @@ class ShownSheet(Shown):
         """The plain data as a DataFrame; a column of which all values are numbers is one of numbers."""
         import pandas as pd
 
-        frame = pd.DataFrame([list(record) for record in self.records], columns=list(self.columns))
-        first = next(k for k, name in enumerate((*self.columns, "mean")) if name in _MEASURED)
-        for k, name in enumerate(self.columns):
-            frame[name] = as_numbers(frame[name] if k < first else frame[name].replace("", "nan"))
+        frame = pd.DataFrame(list(self.records), columns=list(self.columns))
+        measured = False
+        for name in self.columns:
+            measured = measured or name in _MEASURED
+            column = frame[name].replace("", "nan") if measured else frame[name]
+            frame[name] = as_numbers(column)
         return frame
 
     def markdown(self) -> str:
@@ -232,7 +248,8 @@ class ShownSheet(Shown):
         ResultsError
             When a file cannot be written.
         """
-        return write_forms(Path(stem), {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
+        forms = {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()}
+        return write_forms(Path(stem), forms)
 
     def _repr_html_(self) -> str:
         return _NOTEBOOK.format(self.sheet.html())

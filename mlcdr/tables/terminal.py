@@ -28,7 +28,9 @@ def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
     limit = width or sys.maxsize
     rows = sheet.rows if width else sheet.whole_rows
     starred = not colour and _has_bold_number(sheet)
-    grid = [[_show(sheet, cell, j, starred) for j, cell in enumerate(row)] for row in (sheet.header, *rows)]
+    grid = []
+    for row in (sheet.header, *rows):
+        grid.append([_show(sheet, cell, j, starred) for j, cell in enumerate(row)])
     grid = _set_closer(sheet, grid, limit)
     lines = _wrap(sheet.caption.plain, limit)
     for block in _choose_blocks(sheet, grid, limit):
@@ -44,7 +46,9 @@ def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
 
 
 def _has_bold_number(sheet: Sheet) -> bool:
-    return any(cell.bold and not sheet.is_left(j) for row in sheet.rows for j, cell in enumerate(row))
+    columns = [j for j in range(len(sheet.header)) if not sheet.is_left(j)]
+    bold = [any(row[j].bold for row in sheet.rows) for j in columns]
+    return any(bold)
 
 
 def _show(sheet: Sheet, cell: Text, j: int, starred: bool) -> str:
@@ -57,9 +61,11 @@ def _show(sheet: Sheet, cell: Text, j: int, starred: bool) -> str:
 
 def _set_closer(sheet: Sheet, grid: Grid, limit: int) -> Grid:
     """The grid without blanks around ±, if only so it fits in one block."""
+    if len(_choose_blocks(sheet, grid, limit)) == 1:
+        return grid
     closer = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
-    broken = len(_choose_blocks(sheet, grid, limit)) > 1
-    return closer if broken and len(_choose_blocks(sheet, closer, limit)) == 1 else grid
+    fits = len(_choose_blocks(sheet, closer, limit)) == 1
+    return closer if fits else grid
 
 
 def _choose_blocks(sheet: Sheet, grid: Grid, limit: int) -> list[list[int]]:
