@@ -268,16 +268,10 @@ def test_a_paper_is_announced_and_each_table_compared_after_its_run(
     assert told[0] == "chen_lin_2012: 3 experiments, one after another"
     assert told[1:4] == [f"  {name}: 1 data set × 2 methods (10 points) × 2 splits" for name in names]
     assert [line for line in told[4:] if line in names] == names
+    assert "results/chen_lin_2012_figure1: the paper prints no numbers to compare with" in told
     order = [done.out.index(f"compared with {name}") for name in names[1:]]
     second_run = done.out.index("Dataset", done.out.index("Test", order[0]))
     assert order[0] < second_run < order[1], "the first table is compared before the second is run"
-
-
-def test_a_figure_has_nothing_to_compare(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
-    done = mlcdr("reproduce", "chen_lin_2012/figure1", "--set", "splits.repeats=2", "-j", 1)
-    assert done.code == 0, done.err
-    assert "results/chen_lin_2012_figure1: the paper prints no numbers to compare with" in done.err
-    assert (only_embedded / "results" / "chen_lin_2012_figure1" / "figures").is_dir()
 
 
 def test_data_sets_that_are_not_there_take_one_line(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:

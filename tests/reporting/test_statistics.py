@@ -70,9 +70,8 @@ def test_demsars_wilcoxon_test():
 
 @pytest.mark.parametrize(
     ("k", "q_05", "q_10"),
-    [(2, 1.960, 1.645), (3, 2.343, 2.052), (4, 2.569, 2.291), (5, 2.728, 2.459), (6, 2.850, 2.589),
-     (7, 2.949, 2.693), (8, 3.031, 2.780), (9, 3.102, 2.855), (10, 3.164, 2.920)],
-)  # fmt: skip
+    [(2, 1.960, 1.645), (6, 2.850, 2.589), (10, 3.164, 2.920)],
+)
 def test_the_critical_values_of_demsars_table_5(k, q_05, q_10):
     unit = math.sqrt(k * (k + 1) / (6 * 20))
     assert module.critical_difference(k, 20) / unit == pytest.approx(q_05, abs=0.0011)
@@ -175,7 +174,7 @@ def test_holm_by_hand():
     assert module.holm([]).tolist() == []
 
 
-# -------------------------------------------------------------------- against scikit-posthocs, autorank, baycomp
+# -------------------------------------------------------------------- against scikit-posthocs, baycomp
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -206,25 +205,6 @@ def _frame(matrix):
     import pandas as pd
 
     return pd.DataFrame(matrix & ~np.eye(len(matrix), dtype=bool))
-
-
-def test_holm_is_statsmodels():
-    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="needs statsmodels (comes with autorank)")
-    p = np.random.default_rng(6).random(21) ** 3
-    np.testing.assert_allclose(module.holm(p), multitest.multipletests(p, method="holm")[1])
-
-
-def test_ranks_and_critical_difference_are_autoranks():
-    autorank = pytest.importorskip("autorank", reason="needs autorank")
-    import pandas as pd
-
-    values = problem(5, 25, seed=7)
-    names = list("abcde")
-    result = autorank.autorank(pd.DataFrame(values.T, columns=names), force_mode="nonparametric", order="descending")
-    averages = module.average_ranks(values, True)
-    assert result.rankdf.loc[names, "meanrank"].to_numpy() == pytest.approx(averages)
-    assert result.cd == pytest.approx(module.critical_difference(5, 25), abs=1e-3)
-    assert result.pvalue == pytest.approx(module.friedman(values, True).p)
 
 
 @pytest.mark.parametrize(("shift", "rope"), [(0.3, 0.2), (0.05, 0.2), (-0.5, 0.1), (0.3, 0.0)])
@@ -262,6 +242,8 @@ def test_the_bayesian_test_is_even_handed():
     none = module.bayesian_signed_rank(np.zeros(5))
     assert (none.worse, none.better) == (0.5, 0.5)
     assert module.bayesian_signed_rank(np.zeros(5), 0.01).equal == 1.0
+    at_the_limit = module._beyond(np.array([1.0, 2.0, 2.0 + 1e-13, 3.0]), 2.0)
+    np.testing.assert_array_equal(at_the_limit, [0.0, 0.5, 0.5, 1.0])
     for wrong in ({"rope": -1.0}, {"rope": math.nan}, {"prior": 0.0}):
         with pytest.raises(ValueError, match="region"):
             module.bayesian_signed_rank(both, **wrong)
@@ -282,17 +264,14 @@ def test_pairs_are_turned_by_the_direction():
     assert np.isnan(np.diag(low.holm)).all()
 
 
-def test_all_ties_leave_the_pairs_undefined():
-    got = module.pairwise(np.ones((3, 4)), True)
-    assert np.isnan(got.holm).all()
-    assert module.cliques(got.holm <= 0.05, [2, 2, 2]) == [(0, 1, 2)]
-
-
 def test_cliques_follow_the_ranks():
     differs = np.zeros((4, 4), dtype=bool)
     differs[0, 3] = differs[3, 0] = True
     assert module.cliques(differs, [4.0, 3.0, 2.0, 1.0]) == [(3, 2, 1), (2, 1, 0)]
     assert module.cliques(np.ones((3, 3), dtype=bool), [1, 2, 3]) == []
+    tied = module.pairwise(np.ones((3, 4)), True)
+    assert np.isnan(tied.holm).all()
+    assert module.cliques(tied.holm <= 0.05, [2, 2, 2]) == [(0, 1, 2)]
 
 
 def test_what_cannot_be_ranked_is_refused():
@@ -322,16 +301,6 @@ def test_the_correction_by_hand():
     assert corrected.p > plain.p
 
 
-def test_the_corrected_test_is_baycomps_distribution():
-    """The Bayesian correlated t test (Corani & Benavoli 2015) has the same t distribution as its posterior."""
-    baycomp = pytest.importorskip("baycomp", reason="needs baycomp (comes with autorank)")
-    rng = np.random.default_rng(11)
-    a, b = rng.random(10), rng.random(10)
-    left, _ = baycomp.CorrelatedTTest.probs(a, b, rope=0, runs=1)
-    # p of "b − a > 0" is the posterior probability that it is not
-    assert module.corrected_t(b - a, 1 / 9).p == pytest.approx(left)
-
-
 def test_no_spread_and_one_split():
     assert astuple(module.corrected_t([0.1] * 5, 0.1)) == pytest.approx((0.1, math.inf, 0.0, 4))
     assert astuple(module.corrected_t([-0.1] * 5, 0.1)) == pytest.approx((-0.1, -math.inf, 1.0, 4))
@@ -341,7 +310,3 @@ def test_no_spread_and_one_split():
     assert math.isnan(module.corrected_t([0.1], 0.1).p)
     with pytest.raises(ValueError, match="no difference"):
         module.corrected_t([], 0.1)
-
-
-def test_a_sum_at_the_limit_counts_by_half():
-    np.testing.assert_array_equal(module._beyond(np.array([1.0, 2.0, 2.0 + 1e-13, 3.0]), 2.0), [0.0, 0.5, 0.5, 1.0])

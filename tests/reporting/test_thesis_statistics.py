@@ -105,14 +105,3 @@ def test_wilcoxons_test_of_table_3_5(metric, printed):
         one[2][one[0].index("PACC-LDF")], other[2][other[0].index("PACC")][np.array(order)]
     )
     assert statistics.wilcoxon(d).p == pytest.approx(printed, rel=0.04)
-
-
-def test_the_critical_difference_of_section_3_3():
-    """Four methods on twelve data sets: 1.354."""
-    assert round(statistics.critical_difference(4, 12), 3) == 1.354
-
-
-def test_means_of_a_table():
-    methods, datasets, values = means("sun_2017_thesis/table3_3", "accuracy")
-    assert methods == ("MLkNN", "RAkEL", "HOMER", "PACC-LDF")
-    assert values.shape == (4, len(datasets)) == (4, 12)

@@ -74,6 +74,11 @@ def _folder(tmp_path: Path, metrics: list[Any], values: dict[tuple, float], **mo
     )
 
 
+def _beside(tmp_path: Path, made: Path, metrics: list[Any], values: dict[tuple, float], **more: Any) -> Yardstick:
+    """A folder of `values` beside the study of `made`."""
+    return Yardstick(open_results(_folder(tmp_path, metrics, values, **more)), study.read(made))
+
+
 def _own(label: str, datasets: tuple[str, ...] = ("languagelog", "Yeast", "scene", "tiny")) -> dict[tuple, float]:
     drawn = np.random.default_rng(3)
     return {(d, m, label): float(drawn.integers(1, 12) / 16) + 0.0002 for d in datasets for m in OWN}
@@ -107,7 +112,7 @@ def _brute_force(metric: str, own: dict[str, float]) -> tuple[float, int, dict[s
 @pytest.mark.parametrize("metric", ["hamming_loss", "micro_auc", "one_error"])
 def test_ranks_places_and_records_are_those_counted_one_by_one(tmp_path: Path, made: Path, metric: str) -> None:
     values = _own(metric)
-    yardstick = Yardstick(open_results(_folder(tmp_path, [metric], values)), study.read(made))
+    yardstick = _beside(tmp_path, made, [metric], values)
     found = place_methods(yardstick, *yardstick.measures(metric))
     assert found.datasets == ("languagelog", "Yeast", "scene")
     for own, placed in found.placed.items():
@@ -131,8 +136,8 @@ def test_a_place_does_not_depend_on_the_others_that_are_placed(tmp_path: Path, m
     values = _own("f1")
     alone = {key: value for key, value in values.items() if key[1] == "PLST"}
     metrics = [{"f1": {"zero_division": 0}}]
-    both = Yardstick(open_results(_folder(tmp_path / "both", metrics, values)), study.read(made))
-    single = Yardstick(open_results(_folder(tmp_path / "one", metrics, alone)), study.read(made))
+    both = _beside(tmp_path / "both", made, metrics, values)
+    single = _beside(tmp_path / "one", made, metrics, alone)
     assert (
         place_methods(both, MEASURES["F1_example_based"]).placed["PLST"]
         == (place_methods(single, MEASURES["F1_example_based"]).placed["PLST"])
@@ -145,7 +150,7 @@ def test_methods_far_ahead_and_far_behind_are_told_by_the_critical_difference(tm
         rows[dataset, "ACCURACY_example_based"][:2] = [0.99, 0.01]
     made.write_text(_text(rows), encoding="utf-8")
     values = {(d, m, "accuracy"): float(m == "PLST") for d in ("languagelog", "yeast", "scene") for m in OWN}
-    yardstick = Yardstick(open_results(_folder(tmp_path, ["accuracy"], values)), study.read(made))
+    yardstick = _beside(tmp_path, made, ["accuracy"], values)
     found = place_methods(yardstick, MEASURES["ACCURACY_example_based"])
     first, last = found.placed["PLST"], found.placed["CPLST"]
     assert (first.rank, first.place, first.better) == (1.0, 1, ())
@@ -159,13 +164,13 @@ def test_methods_far_ahead_and_far_behind_are_told_by_the_critical_difference(tm
 def test_data_sets_without_results_of_all_own_methods_are_left_out_by_name(tmp_path: Path, made: Path) -> None:
     values = _own("exact_match")
     del values["Yeast", "CPLST", "exact_match"]
-    yardstick = Yardstick(open_results(_folder(tmp_path, ["exact_match"], values)), study.read(made))
+    yardstick = _beside(tmp_path, made, ["exact_match"], values)
     found = place_methods(yardstick, MEASURES["SUBSET_ACCURACY"])
     assert found.datasets == ("languagelog", "scene")
     assert "Left out, because results are missing here: Yeast." in found.notes
     for dataset in ("languagelog", "scene"):
         del values[dataset, "PLST", "exact_match"]
-    yardstick = Yardstick(open_results(_folder(tmp_path / "none", ["exact_match"], values)), study.read(made))
+    yardstick = _beside(tmp_path / "none", made, ["exact_match"], values)
     with pytest.raises(ResultsError, match=r"no data set of .* has results of all methods \(CPLST and PLST\)"):
         place_methods(yardstick, MEASURES["SUBSET_ACCURACY"])
 
@@ -183,7 +188,7 @@ def test_each_point_of_a_sweep_is_placed(tmp_path: Path, made: Path) -> None:
 def test_another_convention_is_noted_and_another_scale_refused(tmp_path: Path, made: Path) -> None:
     metrics = ["f1", "coverage", "fit_seconds"]
     values = {("scene", m, label): 0.5 for m in OWN for label in metrics}
-    yardstick = Yardstick(open_results(_folder(tmp_path, metrics, values)), study.read(made))
+    yardstick = _beside(tmp_path, made, metrics, values)
     assert [measure.metric for measure in yardstick.measures()] == ["f1"]
     (note,) = [n for n in place_methods(yardstick, MEASURES["F1_example_based"]).notes if "zero_division" in n]
     assert note.startswith("zero_division is agree here and 0 there")
@@ -207,7 +212,7 @@ def test_of_two_labels_of_a_metric_the_one_with_the_convention_of_the_study_is_t
 ) -> None:
     metrics = ["f1", {"f1": {"zero_division": 0, "as": "of_study"}}]
     values = {("scene", "PLST", "f1"): 0.0, ("scene", "PLST", "of_study"): 1.0}
-    yardstick = Yardstick(open_results(_folder(tmp_path, metrics, values)), study.read(made))
+    yardstick = _beside(tmp_path, made, metrics, values)
     found = place_methods(yardstick, MEASURES["F1_example_based"])
     assert found.placed["PLST"].place == 1
     assert not any("zero_division" in note for note in found.notes)
@@ -247,7 +252,7 @@ def test_the_agreement_of_ranks_is_that_of_scipy(tmp_path: Path, made: Path) -> 
     named = ("BR", "cc", "LP", "EBRJ48", "Own")
     drawn = np.random.default_rng(1)
     values = {(d, m, "micro_auc"): float(drawn.integers(1, 16) / 16) for d in ("languagelog", "yeast") for m in named}
-    yardstick = Yardstick(open_results(_folder(tmp_path, ["micro_auc"], values)), study.read(made))
+    yardstick = _beside(tmp_path, made, ["micro_auc"], values)
     found = agree(yardstick, MEASURES["AUCROC_MICRO"])
     ours, theirs = {}, {}
     for dataset, there in (("languagelog", "langlog"), ("yeast", "yeast")):
@@ -275,7 +280,7 @@ def test_the_study_agrees_with_itself(tmp_path: Path, made: Path) -> None:
         for m in METHODS
         for name, metric in (("SUBSET_ACCURACY", "exact_match"), ("ONE_ERROR", "one_error"))
     }
-    yardstick = Yardstick(open_results(_folder(tmp_path, ["exact_match", "one_error"], values)), study.read(made))
+    yardstick = _beside(tmp_path, made, ["exact_match", "one_error"], values)
     found = [agree(yardstick, measure) for measure in yardstick.measures()]
     assert [len(each.ours) for each in found] == [28, 25]
     assert [(each.spearman, each.kendall, each.within) for each in found] == [pytest.approx((1.0, 1.0, 1.0))] * 2
