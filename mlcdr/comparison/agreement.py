@@ -101,7 +101,7 @@ def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> She
     if len(found) > 1:
         means = [_mean(correlations[k]) for k in correlations]
         rows.append(("mean", "", *map(_show_correlation, means), ""))
-    methods = list(dict.fromkeys(method for each in found for method in each.ours.index))
+    methods = pd.concat([each.ours for each in found]).index.unique().tolist()
     header = ("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here")
     notes = [
         f"Average ranks of {join_words(methods)} among each other, in the study and here, on the data sets that "

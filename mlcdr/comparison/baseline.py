@@ -237,21 +237,19 @@ def _list_values(old: Results, new: Results) -> tuple[pd.DataFrame, pd.DataFrame
     except NoResults:
         values = [_means_as_scores(each) for each in (old, new)]
         of_means = True
-    paths = list(dict.fromkeys(path for frame in values for path in paths_of(frame)))
+    before, after = values
+    paths = dict.fromkeys([*paths_of(before), *paths_of(after)])
     columns = ["dataset", "method", *paths, "metric"]
-    before, after = (
-        frame.reindex(columns=[*columns, "split", "value"], fill_value="").astype(dict.fromkeys(columns, object))
-        for frame in values
-    )
-    return before, after, of_means
+    texts = dict.fromkeys(columns, object)
+    before, after = (frame.reindex(columns=[*columns, "split", "value"], fill_value="") for frame in values)
+    return before.astype(texts), after.astype(texts), of_means
 
 
 def _means_as_scores(results: Results) -> pd.DataFrame:
     """The mean of each cell, rounded as in the record, as the score of a single split."""
-    means = results.summary["mean"].map(lambda mean: float(f"{mean:.6g}"))
-    return results.summary[["dataset", "method", *results.swept]].assign(
-        split=0, metric=results.summary["metric"], value=means
-    )
+    summary = results.summary
+    means = summary["mean"].map("{:.6g}".format).astype(float)
+    return summary[["dataset", "method", *results.swept]].assign(split=0, metric=summary["metric"], value=means)
 
 
 def _common_facts(old: Results, new: Results, metrics: np.ndarray) -> dict[str, MetricFacts]:
@@ -363,10 +361,10 @@ def _judge(cells: pd.DataFrame, key: list[str], of_means: bool) -> pd.DataFrame:
 
 def _refuse_unlike(old: Results, new: Results) -> None:
     """Refuse runs whose splits are not the same rows: other settings (but the number of repeats), or other data."""
-    rows, new_rows = (
-        {key: value for key, value in each.experiment.splits.plain().items() if key not in ("repeats", "folders")}
-        for each in (old, new)
-    )
+    rows, new_rows = (each.experiment.splits.plain() for each in (old, new))
+    for key in ("repeats", "folders"):
+        rows.pop(key, None)
+        new_rows.pop(key, None)
     if rows != new_rows:
         specs = ", ".join(f"{key}: {value}" for key, value in rows.items() if new_rows.get(key) != value)
         raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs or 'see `splits:`'})")

@@ -142,8 +142,9 @@ class Comparison(ShownSheet):
         stem = layouts.file_name(self.metric)
         written = super().write(Path(folder) / stem)
         if self.significance:
-            pairs = Table(self.pairs(), *self.significance.records(), f"{self.label}-pairs")
-            written += pairs.write(Path(folder) / f"{stem}_pairs")
+            pairs = self.significance.list_pairs()
+            table = Table(self.pairs(), tuple(pairs), as_texts(pairs), f"{self.label}-pairs")
+            written += table.write(Path(folder) / f"{stem}_pairs")
         return written
 
 

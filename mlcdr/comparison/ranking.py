@@ -31,9 +31,10 @@ def rank_cells(results: Results, metric: str) -> pd.DataFrame:
         the others it beats (`wins`), equals (`ties`) and is beaten by (`losses`): NaN where nothing is ranked.
     """
     block = ["dataset", *results.swept]
-    blocks = [(dataset, *point) for dataset in results.datasets for point in list_points(results)]
+    datasets = pd.DataFrame({"dataset": results.datasets})
+    points = pd.DataFrame(list_points(results), columns=list(results.swept))
     methods = pd.DataFrame({"method": results.methods, "metric": metric})
-    cells = results.at(pd.DataFrame(blocks, columns=block).merge(methods, how="cross"))
+    cells = results.at(datasets.merge(points, how="cross").merge(methods, how="cross"))
     cells["bold"] = mark_best(results, cells, block)
     cells["whole"] = _are_whole(results, cells, block)
     cells["rank"] = _rank(results, metric, cells)

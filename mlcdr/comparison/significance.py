@@ -11,18 +11,20 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mlcdr.comparison import statistics
 from mlcdr.comparison.statistics import Friedman, Pairwise, Posterior
 from mlcdr.errors import join_words
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import number
 
 ALPHA = 0.05
 FEW = 5
 _NAMED = 6  # pairs that a note names; if there are more, it has their number
+_PAIR = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
 
 
 @dataclass(frozen=True)
@@ -106,17 +108,13 @@ class Significance:
     def _friedman(self) -> str:
         test = self.friedman
         f = "∞" if math.isinf(test.f) else f"{test.f:.2f}"
-        verdict = (
-            "too few data sets for a verdict"
-            if self.few
-            else "the methods differ"
-            if self.shown
-            else "no difference shown"
-        )
+        verdict = "the methods differ" if self.shown else "no difference shown"
+        if self.few:
+            verdict = "too few data sets for a verdict"
         return (
             f"Friedman over {self._blocks()}, corrected for ties: χ²({test.df}) = {test.statistic:.2f}, "
-            f"{_p(test.p)}; Iman-Davenport F({test.df}, {test.f_df}) = {f} (critical value {test.f_critical:.2f}), "
-            f"{_p(test.f_p)}: {verdict}."
+            f"{_show_p(test.p)}; Iman-Davenport F({test.df}, {test.f_df}) = {f} (critical value "
+            f"{test.f_critical:.2f}), {_show_p(test.f_p)}: {verdict}."
         )
 
     def _nemenyi(self) -> str:
@@ -125,71 +123,70 @@ class Significance:
         return f"Nemenyi, critical difference {self.cd:.2f}: {what}."
 
     def _wilcoxon(self) -> str:
-        above = list(itertools.combinations(range(len(self.methods)), 2))
-        defined = sum(not math.isnan(self.pairs.p[at]) for at in above)
-        over = f", Holm's correction over {defined} pairs" if defined > 1 else ""
+        pairs = list(itertools.combinations(range(len(self.methods)), 2))
+        holm = {pair: float(self.pairs.holm[pair]) for pair in pairs}
+        n_tests = sum(not math.isnan(p) for p in holm.values())
+        over = f", Holm's correction over {n_tests} pairs" if n_tests > 1 else ""
         head = f"Wilcoxon signed-rank over {self._blocks()}{over}"
-        least = min(1.0, defined * 2.0 ** (1 - self.n_datasets))
+        least = min(1.0, n_tests * 2.0 ** (1 - self.n_datasets))
         if least > ALPHA:
             once = "with one point of each, " if self.n_blocks > self.n_datasets else ""
             return (
                 f"{head}: too few data sets to tell any two methods apart "
                 f"({once}the smallest p that can arise is {least:.2g})."
             )
-        pairs = sorted((at for at in above if self.pairs.holm[at] <= ALPHA), key=lambda at: (self.pairs.holm[at], at))
-        named = [f"{self._better(i, j)} ({_p(self.pairs.holm[i, j])})" for i, j in pairs[:_NAMED]]
-        if len(pairs) > _NAMED:
-            named.append(f"{len(pairs) - _NAMED} more")
-        if not named:
-            only = _p(float(self.pairs.holm[0, 1])) if len(above) == 1 else ""
-            return f"{head}: no difference shown{f' ({only})' if only else ''}."
-        rest = "" if len(pairs) == len(above) else "; no other difference shown"
+        apart = sorted((p, pair) for pair, p in holm.items() if p <= ALPHA)
+        if not apart:
+            only = f" ({_show_p(holm[pairs[0]])})" if len(pairs) == 1 else ""
+            return f"{head}: no difference shown{only}."
+        named = [f"{self._name_pair(pair)} ({_show_p(p)})" for p, pair in apart[:_NAMED]]
+        if len(apart) > _NAMED:
+            named.append(f"{len(apart) - _NAMED} more")
+        rest = "" if len(apart) == len(pairs) else "; no other difference shown"
         return f"{head}: {join_words(named)}{rest}."
 
-    def _better(self, i: int, j: int) -> str:
-        first, second = (i, j) if self.pairs.effect[i, j] > 0 else (j, i)
-        return f"{self.methods[first]} over {self.methods[second]}"
+    def _name_pair(self, pair: tuple[int, int]) -> str:
+        """`A over B`, the better first."""
+        first, second = (self.methods[j] for j in pair)
+        return f"{first} over {second}" if self.pairs.effect[pair] > 0 else f"{second} over {first}"
 
-    def records(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-        """Every pair of methods as plain data, the better average rank first: the header and the records."""
-        header = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
-        pairs, records = self.pairs, []
-        for i, j in self._ordered_pairs():
-            counts = format_counts(pairs.records[i, j]).split("/")
-            numbers = (each[i, j] for each in (pairs.effect, pairs.p, pairs.holm))
-            values = [number(pairs.advantage[i, j]), *counts, *map(number, (*numbers, *self._posterior(i, j)))]
-            records.append((self.methods[i], self.methods[j], *values))
-        return (*header, *(("p_worse", "p_equal", "p_better") if self.posteriors else ())), tuple(records)
+    def list_pairs(self) -> pd.DataFrame:
+        """A row for each pair of methods, the better average rank first; the last columns if Bayes' test was asked for.
 
-    def _ordered_pairs(self) -> list[tuple[int, int]]:
-        return list(itertools.combinations(self.order, 2))
+        Returns
+        -------
+        frame
+            The columns method, against, better_by (in the mean), wins, ties, losses, rank_biserial, p, p_holm, and how
+            likely the first is p_worse, p_equal or p_better.
+        """
+        pairs, rows = self.pairs, []
+        for at in itertools.combinations(self.order, 2):
+            i, j = at
+            numbers = (pairs.advantage[at], *pairs.records[at], pairs.effect[at], pairs.p[at], pairs.holm[at])
+            rows.append((self.methods[i], self.methods[j], *numbers, *self._posterior(i, j)))
+        likely = ["p_worse", "p_equal", "p_better"] if self.posteriors else []
+        return pd.DataFrame(rows, columns=[*_PAIR, *likely])
 
     def _posterior(self, i: int, j: int) -> tuple[float, ...]:
         """How likely method i is worse than, equal to and better than j; empty if that test was not requested."""
         if not self.posteriors:
             return ()
         found = self.posteriors[min(i, j), max(i, j)]
-        return (found.worse, found.equal, found.better) if i < j else (found.better, found.equal, found.worse)
+        shares = (found.worse, found.equal, found.better)
+        return shares if i < j else shares[::-1]
 
     def sheet(self, caption: str, digits: int = 4) -> Sheet:
         """Every pair of methods, the better average rank first."""
+        pairs = self.list_pairs()
         header = ["Method", "Against", "Better by", "W/T/L", "Rank-biserial", "p", "p (Holm)"]
-        header += ["P(worse)", "P(equal)", "P(better)"] if self.posteriors else []
-        rows: list[list[str | Text]] = []
-        for i, j in self._ordered_pairs():
-            p, holm = float(self.pairs.p[i, j]), float(self.pairs.holm[i, j])
-            cells = [self.methods[i], self.methods[j], signed(self.pairs.advantage[i, j], digits)]
-            cells += [format_counts(self.pairs.records[i, j]), signed(self.pairs.effect[i, j], 2)]
-            ps = [
-                NOTHING if math.isnan(p) else f"{p:.4f}",
-                NOTHING if math.isnan(holm) else text(f"{holm:.4f}", holm <= ALPHA),
-            ]
-            rows.append([*cells, *ps, *(f"{share:.3f}" for share in self._posterior(i, j))])
+        if self.posteriors:
+            header += ["P(worse)", "P(equal)", "P(better)"]
+        rows = [_show_pair(pair, digits) for pair in pairs.itertuples()]
         notes = [
             f"Over {self._blocks()}. Better by: in the mean. W/T/L: wins, ties and losses. Wilcoxon's signed-rank test,"
             f" zero differences discarded. Bold: the two differ at {ALPHA:g} after Holm's correction."
         ]
-        if any(math.isnan(self.pairs.p[pair]) for pair in self._ordered_pairs()):
+        if pairs["p"].isna().any():
             notes.append(f"{DASH}: the two tie everywhere, so there is no test.")
         if self.posteriors:
             notes.append(
@@ -197,6 +194,18 @@ class Significance:
                 f"worse, practically equal (within ± {self.rope:g}) or better."
             )
         return make_sheet(caption, header, rows, 2, notes)
+
+
+def _show_pair(pair: Any, digits: int) -> list[str | Text]:
+    """The cells of a row of `list_pairs`."""
+    p, holm = NOTHING, NOTHING
+    if not math.isnan(pair.p):
+        p = text(f"{pair.p:.4f}")
+        holm = text(f"{pair.p_holm:.4f}", pair.p_holm <= ALPHA)
+    better, effect = signed(pair.better_by, digits), signed(pair.rank_biserial, 2)
+    counts = format_counts([pair.wins, pair.ties, pair.losses])
+    likely = pair[len(_PAIR) + 1 :]
+    return [pair.method, pair.against, better, counts, effect, p, holm, *(f"{share:.3f}" for share in likely)]
 
 
 def assess(
@@ -212,12 +221,11 @@ def assess(
     friedman = statistics.friedman(values, higher_is_better, alpha=ALPHA)
     k, n = values.shape
     better = values if higher_is_better else -values
-    posteriors = {
-        (i, j): statistics.bayesian_signed_rank(statistics.paired_differences(better[i], better[j]), rope)
-        for i in range(k if rope is not None else 0)
-        for j in range(i + 1, k)
-        if rope is not None
-    }
+    posteriors = {}
+    if rope is not None:
+        for i, j in itertools.combinations(range(k), 2):
+            differences = statistics.paired_differences(better[i], better[j])
+            posteriors[i, j] = statistics.bayesian_signed_rank(differences, rope)
     return Significance(
         methods=tuple(methods),
         n_datasets=n_datasets,
@@ -235,5 +243,7 @@ def format_counts(counts: Sequence[int] | np.ndarray) -> str:
     return "/".join(str(int(count)) for count in counts)
 
 
-def _p(p: float) -> str:
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}" if p < 0.01 else f"p = {p:.3f}"
+def _show_p(p: float) -> str:
+    if p < 0.0001:
+        return "p < 0.0001"
+    return f"p = {p:.4f}" if p < 0.01 else f"p = {p:.3f}"

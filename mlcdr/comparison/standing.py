@@ -7,10 +7,10 @@ the study are left out.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -212,18 +212,18 @@ def _list_notes(yardstick: Yardstick, measure: Measure, whole: Sequence[str]) ->
 def summarise_standings(yardstick: Yardstick, standings: Sequence[Standing]) -> Sheet:
     """The places of one's own methods, a row for each measure, and with several their mean."""
     placed = pd.DataFrame([standing.placed for standing in standings])
-    rows = [
-        (standing.measure.metric, *(_show_place(each) for each in row))
-        for standing, row in zip(standings, placed.itertuples(index=False, name=None), strict=True)
-    ]
+    rows = []
+    for standing in standings:
+        places = [_show_place(standing.placed.get(own)) for own in placed]
+        rows.append((standing.measure.metric, *places))
     if len(standings) > 1:
         rows.append(("mean", *(_show_mean_place(placed[own].dropna()) for own in placed)))
     notes = list(_summarise_notes(yardstick, standings))
     return make_sheet(f"{yardstick.results.name} among {study.TITLE}", ("Measure", *placed), rows, 1, notes)
 
 
-def _show_place(each: Any) -> str:
-    return f"{each.place} ({each.rank:.1f})" if isinstance(each, Placed) else ""
+def _show_place(placed: Placed | None) -> str:
+    return f"{placed.place} ({placed.rank:.1f})" if placed else ""
 
 
 def _show_mean_place(placed: pd.Series) -> str:
@@ -232,12 +232,12 @@ def _show_mean_place(placed: pd.Series) -> str:
 
 
 def _summarise_notes(yardstick: Yardstick, standings: Sequence[Standing]) -> Iterator[str]:
-    datasets = dict.fromkeys(name for standing in standings for name in standing.datasets)
+    datasets = dict.fromkeys(itertools.chain(*(standing.datasets for standing in standings)))
     yield (
         f"The place of each method among the study's {len(METHODS)} and itself, and its average rank, on "
         f"{describe_datasets(list(datasets))}. `--metric` shows a measure in full."
     )
-    yield from dict.fromkeys(note for standing in standings for note in standing.notes)
+    yield from dict.fromkeys(itertools.chain(*(standing.notes for standing in standings)))
     without = []
     for name, why in yardstick.skipped.items():
         measure = MEASURES[name]

@@ -196,12 +196,11 @@ def read(path: Path) -> Study:
     for dataset in datasets:
         if absent := [name for name in MEASURES if (dataset, name) not in values]:
             raise ResultsError(f"{path}: {dataset} lacks {join_words(absent)}")
-    failed = {dataset: tuple(m for m in METHODS if _has_failed(values, dataset, m)) for dataset in datasets}
-    kept = {
-        (dataset, measure): {m: v for m, v in found.items() if m not in failed[dataset]}
-        for (dataset, measure), found in values.items()
-    }
-    return Study(kept, failed)
+    failed = {dataset: _list_failed(values, dataset) for dataset in datasets}
+    for (dataset, _), found in values.items():
+        for method in failed[dataset]:
+            del found[method]
+    return Study(values, failed)
 
 
 def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -228,7 +227,14 @@ def _number(written: str, measure: str, method: str, where: str) -> float:
     return value
 
 
-def _has_failed(values: Mapping[tuple[str, str], Mapping[str, float]], dataset: str, method: str) -> bool:
-    """Whether all values are the worst possible; the worst coverage is the number of labels, which is not known."""
-    of_shares = [measure for name, measure in MEASURES.items() if name != "COVARAGE"]
-    return all(values[dataset, m.name][method] == (0 if m.higher_is_better else 1) for m in of_shares)
+def _list_failed(values: Mapping[tuple[str, str], Mapping[str, float]], dataset: str) -> tuple[str, ...]:
+    """The methods of which all values are the worst possible.
+
+    The worst coverage is the number of labels, which is not known.
+    """
+    failed = set(METHODS)
+    for name, measure in MEASURES.items():
+        worst = 0 if measure.higher_is_better else 1
+        if name != "COVARAGE":
+            failed &= {method for method, value in values[dataset, name].items() if value == worst}
+    return tuple(method for method in METHODS if method in failed)

@@ -139,12 +139,13 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
     judged["published_se"] = published_errors(judged, rules)
     judged["difference"] = judged["ours"] - judged["published"].replace("", "nan").astype(float)
     if rules.spread == "standard_error":
-        spread = [math.hypot(ours, theirs) for ours, theirs in zip(judged["se"], judged["published_se"], strict=True)]
+        spread = list(map(math.hypot, judged["se"], judged["published_se"]))
     elif rules.spread == "repetitions":
         spread = judged["se"].tolist()
     else:
         spread = [_deviation(printed) for printed in judged["spread"]]
-    judged["z"] = judged["difference"] / pd.Series(spread, judged.index, dtype=float).where(lambda s: s > 0)
+    spreads = pd.Series(spread, judged.index, dtype=float)
+    judged["z"] = judged["difference"] / spreads.where(spreads > 0)
     judged["verdict"] = _give_verdicts(judged, rules)
     return judged
 

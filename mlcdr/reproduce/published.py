@@ -6,6 +6,7 @@ in which settings the results are others than those that give the printed number
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from mlcdr.tables.text_format import as_texts, format_mean
 
 _NUMBERS = ["ours", "se", "n", "published", "published_se", "difference", "z"]
 _DIMENSIONS = ("label_dim", "feature_dim")
+_FEW = 8  # names that a message has of each kind
 _PROTOCOL = ("kind", "repeats", "folds", "train_size")
 """Of the splits' settings, those that make a protocol; the seed does not."""
 
@@ -203,10 +205,10 @@ def _compare(
     if judged["verdict"].isin(["not run", "n/a"]).all():
         raise ResultsError(f"{folder} has no cell of {table}. {_describe_both(results, cells)}")
     theirs = {plain_word(method) for method in cells["method"]}
-    methods = dict.fromkeys(method for each in results for method in each.methods)
+    methods = dict.fromkeys(itertools.chain(*(each.methods for each in results)))
     only_ours = tuple(method for method in methods if plain_word(method) not in theirs)
-    remarks = tuple(remark for each in results for remark in _remark_on_settings(each, table))
-    return PublishedComparison(table, folder, judged, only_ours, rules, remarks)
+    remarks = itertools.chain(*(_remark_on_settings(each, table) for each in results))
+    return PublishedComparison(table, folder, judged, only_ours, rules, tuple(remarks))
 
 
 def _describe_both(results: Sequence[Results], cells: pd.DataFrame) -> str:
@@ -225,7 +227,8 @@ _PARTS = {"data sets": "dataset", "methods": "method", "settings": "setting", "m
 
 def _few(items: Iterable[str]) -> str:
     names = [item for item in dict.fromkeys(items) if item]
-    return ", ".join(names[:8]) + (" …" if len(names) > 8 else "") if names else "none"
+    more = " …" if len(names) > _FEW else ""
+    return f"{', '.join(names[:_FEW])}{more}" if names else "none"
 
 
 def mark_verdict(cell: Any) -> tuple[str, str]:

@@ -13,6 +13,7 @@ table of data sets there are only `comparison.csv` and `manifest.json`. `tools/r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,7 +123,7 @@ def stored_results(table: str) -> list[Results]:
         When the record has none of that name, or it is a table of data sets.
     """
     runs = read_record()
-    names = list(dict.fromkeys(name for run in runs for name in (run.name, *run.tables)))
+    names = list(dict.fromkeys(itertools.chain(*((run.name, *run.tables) for run in runs))))
     table = full_name(table, names)
     found = [run for run in runs if run.name in (table, f"{table}_{LARGE}")]
     found = found or [run for run in runs if table in run.tables and not run.variant]
@@ -148,7 +149,7 @@ def stored_on(tables: Iterable[str], datasets: Iterable[str]) -> list[Results]:
         results = stored_results(table)
         common = [each.select("dataset", wanted) for each in results if wanted & set(each.datasets)]
         if not common:
-            has = ", ".join(name for each in results for name in each.datasets)
+            has = ", ".join(itertools.chain(*(each.datasets for each in results)))
             raise ResultsError(f"record {table}: has no data set of yours ({', '.join(sorted(wanted))}), only {has}")
         found += common
     return found
