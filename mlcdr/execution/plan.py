@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -24,7 +23,9 @@ from mlcdr.execution.listener import Listener
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.trials import Trial, plan
+from mlcdr.experiment.tune import TuneSpec
 from mlcdr.results.record import Kept, duration, kept
+from mlcdr.results.record_file import Point
 from mlcdr.results.store import Store, place
 
 
@@ -37,6 +38,10 @@ class Part:
     facts: dict[str, Any]
     trials: list[Trial]
     labels: Sequence[tuple[str, float]] = ()
+
+    def size(self) -> int:
+        """How many numbers the data set would have if it were dense, for each label."""
+        return math.prod(self.facts[name] for name in ("n_instances", "n_features", "n_labels"))
 
 
 @dataclass(frozen=True)
@@ -88,29 +93,29 @@ def plan_run(
             listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
     trials = {trial.key: trial for part in parts for trial in part.trials}
     done = store.done() & trials.keys()
-    incomplete = wanted = _incomplete(trials.values(), done, keeping)
+    incomplete = _incomplete(trials.values(), done, keeping)
+    wanted = incomplete
     if failed_only:
         failed = store.failed_places()
-        wanted = [trial for trial in wanted if place(trial) in failed]
-    keys = {trial.key for trial in wanted}
-    # the longest work first, so that all workers are busy to the end
-    by_size = sorted(
-        parts, key=lambda part: -math.prod(part.facts[f"n_{what}"] for what in ("instances", "features", "labels"))
-    )
-    pending = [
-        group
-        for part in by_size
-        for group in groups(experiment, part.source, [t for t in part.trials if t.key in keys], keeping)
-    ]
+        wanted = [trial for trial in incomplete if place(trial) in failed]
     if wanted and any(spec.tune for spec in experiment.methods.values()):
         listener.notice(f"{experiment.name}: {_describe_budget(parts, wanted, kept(store.path.parent).costs)}")
+    keys = {trial.key for trial in wanted}
+    pending: list[Group] = []
+    # The longest work first, so that all workers are busy to the end.
+    for part in sorted(parts, key=Part.size, reverse=True):
+        pending += groups(experiment, part.source, [trial for trial in part.trials if trial.key in keys], keeping)
     isolated = not store.crashed_places().isdisjoint(map(place, wanted))
     return RunPlan(parts, trials, done, len(trials) - len(incomplete), pending, isolated, data)
 
 
 def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None) -> list[Trial]:
     """The trials that lack their scores, or something that is to be kept of them."""
-    return [t for t in trials if t.key not in done or (keeping is not None and keeping.lacks(t))]
+    lacking = []
+    for trial in trials:
+        if trial.key not in done or (keeping is not None and keeping.lacks(trial)):
+            lacking.append(trial)
+    return lacking
 
 
 def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tuple[Part, DividedData]:
@@ -219,57 +224,78 @@ def survey(experiment: Experiment, out: Path) -> Survey:
 
 
 def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> DatasetSurvey:
-    pending = _incomplete(part.trials, {key for key, s in record.status.items() if s == "done"}, keeping)
+    done = {key for key, status in record.status.items() if status == "done"}
+    pending = _incomplete(part.trials, done, keeping)
     cost = record.costs.get(part.name)
-    failed = sum(record.status.get(trial.key) == "failed" for trial in part.trials)
-    n, d, k = (part.facts[key] for key in ("n_instances", "n_features", "n_labels"))
-    trials = len(part.trials)
-    groups, fits = len({trial.split for trial in pending}), sum(_count_fits(part, pending))
-    seconds = None if cost is None else cost * len(pending)
-    done = trials - len(pending)
-    return DatasetSurvey(part.name, n, d, k, trials, done, failed, len(pending), groups, fits, seconds)
+    return DatasetSurvey(
+        name=part.name,
+        n_instances=part.facts["n_instances"],
+        n_features=part.facts["n_features"],
+        n_labels=part.facts["n_labels"],
+        trials=len(part.trials),
+        done=len(part.trials) - len(pending),
+        failed=sum(record.status.get(trial.key) == "failed" for trial in part.trials),
+        pending=len(pending),
+        groups=len({trial.split for trial in pending}),
+        fits=sum(_count_fits(part, pending)),
+        seconds=None if cost is None else cost * len(pending),
+    )
 
 
 def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
     """How many fits the trials of a data set take, and about how many more the choice of their parameters takes."""
     families = {(trial.split, id(trial.family)): trial.family for trial in trials}
-    searches = {
-        (split if family.tune.scope == "split" else 0, number): family.tune
-        for (split, number), family in families.items()
-        if family.tune is not None
-    }
-    return len(families), sum(tune.n_fits(part.name, part.facts["n_instances"]) for tune in searches.values())
+    searches = {}
+    for (split, number), family in families.items():
+        if family.tune is not None:
+            searches[split if family.tune.scope == "split" else 0, number] = family.tune
+    rows = part.facts["n_instances"]
+    return len(families), sum(tune.n_fits(part.name, rows) for tune in searches.values())
 
 
 def _describe_budget(parts: Iterable[Part], wanted: Iterable[Trial], costs: Mapping[str, float]) -> str:
     """`3,300 fits, about 3,000 of them to choose parameters; 4 min 10 s of one worker by past timings`."""
-    trials = {name: list(group) for name, group in itertools.groupby(wanted, lambda trial: trial.dataset)}
-    counts = [_count_fits(part, trials.get(part.name, ())) for part in parts]
-    own, choosing = map(sum, zip(*counts, strict=True))
-    text = f"{own + choosing:,} fits" + (f", about {choosing:,} of them to choose parameters" if choosing else "")
-    if not trials.keys() <= costs.keys():
+    wanted_of: dict[str, list[Trial]] = {}
+    for trial in wanted:
+        wanted_of.setdefault(trial.dataset, []).append(trial)
+    fits = choosing = 0
+    for part in parts:
+        own, more = _count_fits(part, wanted_of.get(part.name, ()))
+        fits += own
+        choosing += more
+    text = f"{fits + choosing:,} fits"
+    if choosing:
+        text += f", about {choosing:,} of them to choose parameters"
+    if not wanted_of.keys() <= costs.keys():
         return text
-    seconds = sum(costs[name] * len(each) for name, each in trials.items())
+    seconds = sum(costs[name] * len(trials) for name, trials in wanted_of.items())
     return f"{text}; about {duration(seconds)} of one worker, by past timings"
 
 
 def _shared(trials: Sequence[Trial]) -> list[tuple[str, str]]:
     """`CPLST` and `one fit at … serves … too`, for the methods of one data set."""
-    served: dict[tuple[str, int], dict[tuple[tuple[str, str], ...], Trial]] = {}
+    served: dict[tuple[str, int], dict[Point, Trial]] = {}
     for trial in trials:
         served.setdefault((trial.method, id(trial.family)), {})[trial.point] = trial
     lines = []
     for (method, _), points in served.items():
-        family = next(iter(points.values())).family
-        if family.tune is not None:
-            tune = family.tune
-            how = "" if tune.search == "grid" else f", {tune.search}"
-            n = tune.n_points(trials[0].dataset)
-            lines.append((method, f"each choice (scope {tune.scope}{how}) fits {n} points on {tune.n_folds} folds"))
+        first = next(iter(points.values()))
+        if first.family.tune is not None:
+            lines.append((method, _describe_choice(first.family.tune, first.dataset)))
         elif len(points) > 1:
-            (at,) = (dict(point) for point, trial in points.items() if trial.spec is family)
-            others = [dict(point) for point, trial in points.items() if trial.spec is not family]
-            varied = [path for path in at if any(each[path] != at[path] for each in others)]
-            apart = "; ".join(f"{path} {', '.join(each[path] for each in others)}" for path in varied)
-            lines.append((method, f"one fit at {', '.join(f'{k} {v}' for k, v in at.items())} serves {apart} too"))
+            lines.append((method, _describe_sharing(points)))
     return lines
+
+
+def _describe_choice(tune: TuneSpec, dataset: str) -> str:
+    how = "" if tune.search == "grid" else f", {tune.search}"
+    return f"each choice (scope {tune.scope}{how}) fits {tune.n_points(dataset)} points on {tune.n_folds} folds"
+
+
+def _describe_sharing(points: Mapping[Point, Trial]) -> str:
+    (at,) = (dict(point) for point, trial in points.items() if trial.spec is trial.family)
+    others = [dict(point) for point, trial in points.items() if trial.spec is not trial.family]
+    varied = [path for path in at if any(other[path] != at[path] for other in others)]
+    fitted = ", ".join(f"{path} {value}" for path, value in at.items())
+    apart = "; ".join(f"{path} {', '.join(other[path] for other in others)}" for path in varied)
+    return f"one fit at {fitted} serves {apart} too"
