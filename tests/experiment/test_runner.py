@@ -68,6 +68,7 @@ def test_a_rerun_computes_nothing_and_writes_the_same(arff: Path, tmp_path: Path
     (first.folder / "scores.csv").write_text("edited")
     assert not run(experiment, tmp_path / "out").unchanged
     assert {name: (first.folder / name).read_bytes() for name in files} == files
+    assert counts(run(experiment, tmp_path / "out", fresh=True)) == (16, 0, 16)
 
 
 @pytest.mark.parametrize(
@@ -116,12 +117,6 @@ def test_changed_data_run_again_in_the_same_process(arff: Path, tmp_path: Path) 
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-def test_fresh_starts_over(arff: Path, tmp_path: Path) -> None:
-    experiment = small.experiment(arff)
-    run(experiment, tmp_path)
-    assert counts(run(experiment, tmp_path, fresh=True)) == (16, 0, 16)
-
-
 # -------------------------------------------------------------------- however it came about
 
 
@@ -132,21 +127,18 @@ def undisturbed(arff: Path, tmp_path: Path) -> bytes:
     return (report.folder / "scores.csv").read_bytes()
 
 
-@pytest.mark.parametrize(("jobs", "backend"), [(2, "loky"), (3, "loky"), (0, "loky")])
-def test_scores_do_not_depend_on_the_workers(
-    arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int, backend: str
-) -> None:
-    report = run(small.experiment(arff, methods=MIXED), tmp_path / "other", jobs, backend)
+@pytest.mark.parametrize("jobs", [3, 0])
+def test_scores_do_not_depend_on_the_workers(arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int) -> None:
+    report = run(small.experiment(arff, methods=MIXED), tmp_path / "other", jobs)
     assert (report.folder / "scores.csv").read_bytes() == undisturbed
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_scores_do_not_depend_on_what_was_there(arff: Path, tmp_path: Path, undisturbed: bytes, seed: int) -> None:
     path = tmp_path / "undisturbed" / "small" / "trials.sqlite"
     db = sqlite3.connect(path)
     keys = sorted(key for (key,) in db.execute("SELECT key FROM trials"))
     lost = random.Random(seed).sample(keys, len(keys) * (seed + 1) // 5)
-    db.execute("PRAGMA foreign_keys = ON")
     db.executemany("DELETE FROM trials WHERE key = ?", [(key,) for key in lost])
     db.commit()
     db.close()
@@ -193,17 +185,17 @@ class Breaking(Listener):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky")])
-def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int, backend: str) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int) -> None:
     experiment = small.experiment(arff, methods=MIXED)
     for _ in range(3):
-        report = run(experiment, tmp_path / "broken", jobs, backend, listener=Breaking(1))
+        report = run(experiment, tmp_path / "broken", jobs, listener=Breaking(1))
         assert report.interrupted
         assert report.computed == 6
         assert report.done == report.kept + 6
         partial = (report.folder / "scores.csv").read_bytes().splitlines()
         assert set(partial) < set(undisturbed.splitlines())
-    report = run(experiment, tmp_path / "broken", jobs, backend)
+    report = run(experiment, tmp_path / "broken", jobs)
     assert not report.interrupted
     assert (report.kept, report.computed) == (18, 6)
     assert (report.folder / "scores.csv").read_bytes() == undisturbed

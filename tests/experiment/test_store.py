@@ -19,7 +19,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.results.record import kept, progress, read_failures, read_planned
 from mlcdr.results.record_file import NoRecord, rows
-from mlcdr.results.store import EXPORTS, Store, place, started, this_host, this_process
+from mlcdr.results.store import EXPORTS, Store, started, this_host, this_process
 from tests.small import learner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
@@ -69,13 +69,14 @@ def test_what_is_recorded_is_there_the_next_time(tmp_path: Path) -> None:
     wanted = {f"m{i}": float(value) for i, value in enumerate(doubles) if not np.isnan(value)}
     wanted |= {"sum": 0.1 + 0.2, "least": 5e-324, "most": 1.7976931348623157e308, "beyond": float("-inf"), "zero": -0.0}
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", {**wanted, "loss": float("nan")}), Score("b", None, "Traceback\nno")])
+        failed = [Score(key, None, f"Traceback\n{key}") for key in "dcb"]
+        store.record(TRIALS, [Score("a", {**wanted, "loss": float("nan")}), *failed])
     with Store(tmp_path) as store:
         assert store.done() == {"a"}
         assert {k: repr(v) for k, v in scores_of(store)["a"].items()} == {
             k: repr(v) for k, v in {**wanted, "loss": None}.items()
         }
-        assert store.failures(["c", "b", "a"]) == {"b": "Traceback\nno"}
+        assert list(store.failures(["c", "a", "d"]).items()) == [("c", "Traceback\nc"), ("d", "Traceback\nd")]
 
 
 def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> None:
@@ -161,9 +162,7 @@ def test_how_a_run_ended_is_recorded_however_it_ends(tmp_path: Path) -> None:
     assert found == [("interrupted",), ("KeyError: 'x'",), ("ValueError: a path of Latin-1: \\udce9",)]
 
 
-def test_a_place_is_what_a_user_would_write(tmp_path: Path) -> None:
-    odd = replace(trial("a"), point=(("learner.alpha", "½"),))
-    assert place(odd) == ("tiny", "M", (("learner.alpha", "½"),), 0)
+def test_a_process_is_named_by_its_host_number_and_start() -> None:
     host, pid, start = this_process().split()
     assert (host, int(pid)) == (this_host(), os.getpid())
     assert start == started(os.getpid())
@@ -177,12 +176,6 @@ def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
         assert (store.done(), store.failures(["a"])) == ({"a"}, {})
         store.record(TRIALS, [Score("a", {"loss": 2.0})])
         assert scores_of(store) == {"a": {"loss": 2.0}}
-
-
-def test_failures_come_in_the_order_asked_for(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        store.record(TRIALS, [Score(key, None, key) for key in "abcd"])
-        assert list(store.failures(["c", "a", "d"])) == ["c", "a", "d"]
 
 
 def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -214,16 +207,6 @@ def test_two_at_once(tmp_path: Path) -> None:
         pass
 
 
-def test_fresh_forgets(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", {"f1": 1.0})])
-    with Store(tmp_path, fresh=True) as store:
-        assert store.done() == set()
-        store.begin({}, 1)
-    with Store(tmp_path) as store:
-        assert store.done() == set()
-
-
 def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
@@ -235,6 +218,7 @@ def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None
         assert store.done() == {"a"}
     with Store(tmp_path, fresh=True) as store:
         store.begin({}, 1)
+        assert store.done() == set()
         assert {path.name for path in tmp_path.iterdir()} == {".lock", "trials.sqlite"}
 
 
@@ -308,12 +292,6 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(ResultsError, match="cannot be written: Permission denied"):
         Store(tmp_path / "small")
-
-
-def test_the_lock_ends_with_its_holder(tmp_path: Path) -> None:
-    dies("", tmp_path)
-    with Store(tmp_path) as store:
-        assert store.done() == set()
 
 
 # -------------------------------------------------------------------- a look from outside

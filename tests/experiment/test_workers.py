@@ -17,6 +17,7 @@ from mlcdr.errors import ConfigError, DataError, UserError
 from mlcdr.execution import workers
 from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.runner import RunReport, run
+from mlcdr.experiment.model import LimitsSpec
 from mlcdr.processes import Stop
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.record import progress
@@ -46,6 +47,12 @@ def total(arff: Path, split: int) -> float:
     return float(data.dataset.X[data.splits[split].train].sum())
 
 
+def all_groups(arff: Path) -> list[Group]:
+    experiment = small.experiment(arff)
+    _, trials = small.planned(experiment)
+    return list(groups(experiment, small.read_data(experiment).source, trials))
+
+
 def in_database(report: RunReport, query: str) -> list[tuple]:
     db = sqlite3.connect(report.folder / "trials.sqlite")
     try:
@@ -54,12 +61,12 @@ def in_database(report: RunReport, query: str) -> list[tuple]:
         db.close()
 
 
-def test_a_worker_stays_with_its_data_set_and_then_takes_one_that_no_other_has(arff: Path) -> None:
+def test_a_worker_stays_with_its_data_set_and_then_takes_one_that_no_other_has() -> None:
     def group(dataset: str, number: int) -> Any:
         return SimpleNamespace(source=SimpleNamespace(name=dataset), number=number)
 
     one, other = (SimpleNamespace(dataset="") for _ in range(2))
-    local: Any = workers.LocalWorkers(2, small.experiment(arff).limits)
+    local: Any = workers.LocalWorkers(2, LimitsSpec())
     local._workers = [one, other]
     left = [group(name, k) for name in "abc" for k in range(2)]
     given = []
@@ -223,10 +230,8 @@ def has_begun(worker: workers._Worker) -> bool:
 def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
     arff: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    experiment = small.experiment(arff)
-    _, trials = small.planned(experiment)
-    pending: list[Group] = list(groups(experiment, small.read_data(experiment).source, trials))
-    local = workers.LocalWorkers(2, experiment.limits)
+    pending = all_groups(arff)
+    local = workers.LocalWorkers(2, LimitsSpec())
 
     def stop_when_finished() -> None:
         busy = [worker for worker in local._workers if has_begun(worker)]
@@ -246,10 +251,8 @@ def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
 
 
 def test_a_worker_that_dies_while_the_run_is_stopped_is_no_result(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = small.experiment(arff)
-    _, trials = small.planned(experiment)
-    pending: list[Group] = list(groups(experiment, small.read_data(experiment).source, trials))
-    local = workers.LocalWorkers(1, experiment.limits)
+    pending = all_groups(arff)
+    local = workers.LocalWorkers(1, LimitsSpec())
 
     def stop_when_dead() -> None:
         for worker in local._workers:
@@ -265,30 +268,29 @@ def test_a_worker_that_dies_while_the_run_is_stopped_is_no_result(arff: Path, mo
     assert not any(given)
 
 
-def test_a_data_error_comes_from_a_worker_as_it_is(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "kind", "told"),
+    [
+        (NotFetchedError("the file is gone", "tiny"), DataError, "the file is gone"),
+        (ConfigError(["first line", "second line"]), UserError, "first line\nsecond line"),
+    ],
+    ids=["of data", "of several lines"],
+)
+def test_an_error_comes_from_a_worker_with_its_kind_and_all_its_lines(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: UserError, kind: type[UserError], told: str
+) -> None:
     class Refusing:
         def prepare(self, group: Group) -> None:
-            raise NotFetchedError("the file is gone", "tiny")
+            raise error
 
     monkeypatch.setattr(workers, "Computer", Refusing)
-    with pytest.raises(DataError, match="the file is gone"):
+    with pytest.raises(kind) as raised:
         run(small.experiment(arff), tmp_path, jobs=2)
-
-
-def test_all_lines_of_an_error_come_from_a_worker(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Refusing:
-        def prepare(self, group: Group) -> None:
-            raise ConfigError(["first line", "second line"])
-
-    monkeypatch.setattr(workers, "Computer", Refusing)
-    with pytest.raises(UserError, match=r"^first line\nsecond line$"):
-        run(small.experiment(arff), tmp_path, jobs=2)
+    assert str(raised.value) == told
 
 
 def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
-    experiment = small.experiment(arff)
-    _, trials = small.planned(experiment)
-    pending: list[Group] = list(groups(experiment, small.read_data(experiment).source, trials))
+    pending = all_groups(arff)
     found = []
     started: list[workers._Worker] = []
 
@@ -299,11 +301,11 @@ def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "_Worker", Watched)
-        outcomes = workers.LocalWorkers(1, experiment.limits).compute(pending)
+        outcomes = workers.LocalWorkers(1, LimitsSpec()).compute(pending)
         for outcome in outcomes:
             found += [score.key for score in outcome.scores]
             started[-1].process.terminate()
             time.sleep(0.3)  # it is idle, or has just begun the next
-    assert sorted(found) == sorted(trial.key for trial in trials)
+    assert sorted(found) == sorted(trial.key for group in pending for trial in group.trials)
     assert len(started) > 1
     assert not any(worker.process.is_alive() for worker in started)

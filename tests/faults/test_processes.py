@@ -194,10 +194,8 @@ def test_a_child_of_a_method_does_not_keep_the_folder_locked(arff: Path, tmp_pat
 
 
 @forks
-@pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky")])
-def test_a_method_may_leave_the_folder(
-    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, backend: str
-) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_method_may_leave_the_folder(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     """Everything is written where it would have been, and data sets named by relative paths are found."""
     small.write_dataset(tmp_path / "data", "other")
     elsewhere = tmp_path / "elsewhere"
@@ -206,7 +204,7 @@ def test_a_method_may_leave_the_folder(
     methods = {"PLST": FOUR["PLST"], "Odd": odd("elsewhere", elsewhere)}
     data = ["data/tiny.arff", "data/other.arff"]
     experiment = small.experiment(arff, methods=methods, splits=TWO, datasets=data, keep={"scores": True})
-    report = run(experiment, Path("out"), jobs, backend)
+    report = run(experiment, Path("out"), jobs)
     assert (report.done, report.failures) == (12, [])
     assert list(elsewhere.iterdir()) == []
     written = {path.name for path in (tmp_path / "out" / "small").iterdir()}
