@@ -42,11 +42,6 @@ _INDEX = re.compile(r"[0-9]{1,9}")
 # ASCII without quotes and underscores: of it, `float` accepts what ARFF allows, and also `nan`, `inf`, `infinity`.
 _ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
 
-# Rows such as `{3 1,17 1}`: each value is one digit.
-_DIGIT_ENTRY = rb"[0-9]{1,9} [0-9]"
-_DIGIT_ROWS = re.compile(rb"(?:\{(?:%b(?:,%b)*)?\}\n)+" % (_DIGIT_ENTRY, _DIGIT_ENTRY))
-_MARKS_TO_BLANKS = bytes.maketrans(b"{},", b"   ")
-
 # 64 KB of text is about 10,000 numbers: enough for fast array operations, and little compared with a parsed matrix.
 BLOCK_BYTES = 1 << 16
 
@@ -178,25 +173,39 @@ class _SparseRows:
 
         If the block has anything else, append nothing and return 0; the caller then reads its lines one by one.
         """
-        if len(block) > 4 * BLOCK_BYTES or not _DIGIT_ROWS.fullmatch(block):
+        text = np.frombuffer(block, dtype=np.uint8)
+        digits = text - np.uint8(ord("0"))  # characters below "0" wrap round to more than 9
+        marks = np.flatnonzero(digits > 9)
+        kinds = text.take(marks)
+        order = kinds.tobytes()
+        *rows, rest = order.replace(b", ", b"").split(b"\n")
+        if rest or not set(rows) <= {b"{ }", b"{}"} or order.count(b" ,") != order.count(b","):
             return 0
-        counts = np.array([row.count(b" ") for row in block.splitlines()])
-        numbers = np.zeros(0, dtype=np.int32)
-        if counts.any():
-            numbers = np.fromstring(block.translate(_MARKS_TO_BLANKS), dtype=np.int32, sep=" ")
-        indices = numbers[::2]
-        values = numbers[1::2]
-        stops = np.cumsum(counts, dtype=np.int32)
-        rises = np.diff(indices, prepend=-1) > 0
-        rises[(stops - counts)[counts > 0]] = True  # the first entry of a row
+        blanks = np.flatnonzero(kinds == ord(" "))
+        ends = marks.take(blanks)  # where the indices end
+        sizes = ends - marks.take(blanks - 1) - 1
+        if sizes.min(initial=1) < 1 or sizes.max(initial=1) > 9:
+            return 0
+        if (marks.take(blanks + 1) - ends != 2).any():  # not one digit
+            return 0
+        if len(marks) + sizes.sum() + len(blanks) != len(text):
+            return 0  # digits in a wrong place
+        values = digits.take(ends + 1)
+        indices = digits.take(ends - 1).astype(np.int32)
+        for place in range(2, int(sizes.max(initial=1)) + 1):
+            digit = digits.take(ends - place, mode="wrap") * (sizes >= place)
+            indices += digit * np.int32(10 ** (place - 1))
+        stops = np.searchsorted(blanks, np.flatnonzero(kinds == ord("\n")))  # entries up to each row's end
+        rises = indices[1:] > indices[:-1]
+        rises[stops[(stops > 0) & (stops < len(indices))] - 1] = True
         if not rises.all() or indices.max(initial=0) >= len(self.attributes):
             return 0
-        if (values > self.largest_digit[indices]).any():
+        if (values.view(np.int8) > self.largest_digit.take(indices)).any():
             return 0
-        self.indptr.frombytes((stops + np.int32(len(self.indices))).tobytes())
+        self.indptr.frombytes((stops + len(self.indices)).astype(np.int32).tobytes())
         self.indices.frombytes(indices.tobytes())
         self.values.frombytes(values.astype(np.float64).tobytes())
-        return len(counts)
+        return len(rows)
 
     def add(self, line: Line, text: str) -> None:
         """Append a row, entry by entry."""

@@ -72,12 +72,12 @@ class _SvmFile:
     @property
     def indices(self) -> np.ndarray:
         """The index of each entry."""
-        return np.array(self.entries[::2]).astype(np.int64)
+        return np.asarray(self.entries)[::2]
 
     @property
     def values(self) -> np.ndarray:
         """The value of each entry."""
-        return np.array(self.entries[1::2])
+        return np.asarray(self.entries)[1::2]
 
     def add(self, line: Line, tokens: list[str]) -> None:
         """Append a row."""
@@ -117,16 +117,16 @@ class _SvmFile:
         values = self.values
         d = self.sizes.d
         counts = np.array(self.n_entries)
-        before = np.append(-1, indices[:-1]) if len(indices) else indices
+        before = np.append(-1, indices)[:-1]
         before[(np.cumsum(counts) - counts)[counts > 0]] = -1  # of the first entry of a row
         right = (before < indices) & (indices < d) & np.isfinite(values)
         if right.all():
             return
         at = int(right.argmin())
         line = self._line_of(at, counts)
-        index = indices[at]
+        index = int(indices[at])
         if index <= before[at]:
-            line.fail(f"index {index} after index {before[at]}; the indices of a row must increase")
+            line.fail(f"index {index} after index {before[at]:.0f}; the indices of a row must increase")
         if index >= d:
             line.fail(f"index {index}, but the last of the {d:,} features is {d - 1}")
         line.fail(f"index {index} has a value that is too large for a 64-bit number")
@@ -138,9 +138,9 @@ class _SvmFile:
 
     def features(self, d: int, base: int) -> sparse.csr_array:
         """X (n×d); the indices in the file begin at `base`."""
-        indices = self.indices - base
+        indices = self.indices.astype(np.int32) - np.int32(base)
         self._check_names(indices, self.n_entries, d, "features")
-        indptr = np.append(0, np.cumsum(self.n_entries))
+        indptr = np.append(0, np.cumsum(self.n_entries)).astype(np.int32)
         parts = (self.values, indices, indptr)
         return sparse.csr_array(parts, shape=(len(self.lines), d))
 
