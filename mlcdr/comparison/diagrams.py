@@ -14,9 +14,9 @@ are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -42,6 +42,9 @@ _TITLE = 120  # letters
 _LETTER = 0.075  # inches, at 8 points
 _CELL = (0.95, 0.52)  # inches
 _FOOT = 0.55  # inches below the matrix, for two lines
+_TITLE_STYLE: Mapping[str, Any] = {"fontsize": 8.5, "fontweight": "bold", "va": "center", "parse_math": False}
+_NOTE_STYLE: Mapping[str, Any] = {"fontsize": 6.5, "color": "#444444"}
+_CENTRED: Mapping[str, Any] = {"fontsize": 6.5, "ha": "center", "va": "center"}
 _UPRIGHT = 16  # letters of a name that stands upright above the matrix
 
 
@@ -137,7 +140,7 @@ class _Diagram:
         ax.set_xlim(0, width)
         ax.set_ylim(height, 0)
         ax.set_axis_off()
-        ax.text(0.1, 0.18, self.title, fontsize=8.5, fontweight="bold", va="center", parse_math=False)
+        ax.text(0.1, 0.18, self.title, **_TITLE_STYLE)
         self._draw_axis(ax)
         if self.nemenyi:
             self._draw_ruler(ax)
@@ -148,7 +151,7 @@ class _Diagram:
         for clique, level in zip(self.cliques, self.levels, strict=True):
             self._draw_bar(ax, clique, self.top + 0.1 + 0.5 * _STEP * level)
         for row, line in enumerate(reversed(self.notes)):
-            ax.text(0.1, height - 0.12 - 0.16 * row, line, fontsize=6.5, va="center", color="#444444")
+            ax.text(0.1, height - 0.12 - 0.16 * row, line, va="center", **_NOTE_STYLE)
         return figure
 
     def _at(self, rank: float) -> float:
@@ -255,19 +258,19 @@ def draw_matrix(found: Significance, title: str) -> Figure:
     figure.colorbar(image, cax=bar, boundaries=np.linspace(-1, 1, 101), ticks=[-1, 0, 1])
     bar.set_yticklabels(["loses all", "even", "wins all"], fontsize=6.5)
     bar.tick_params(length=0)
-    figure.text(0.1 / width, 1 - 0.18 / height, title, fontsize=8.5, fontweight="bold", va="center", parse_math=False)
+    figure.text(0.1 / width, 1 - 0.18 / height, title, **_TITLE_STYLE)
     blocks = "data sets" if found.n_blocks == found.n_datasets else "points"
     note = (
         f"Row against column over {found.n_blocks} {blocks}: better by (mean), wins/ties/losses,\n"
         f"Wilcoxon's p after Holm's correction (bold: at most {ALPHA:g})."
     )
-    figure.text(0.1 / width, 0.26 / height, note, fontsize=6.5, color="#444444")
+    figure.text(0.1 / width, 0.26 / height, note, **_NOTE_STYLE)
     return figure
 
 
 def _shades(found: Significance) -> np.ndarray:
     """From −1 (the row's method loses in all blocks) to 1 (it wins in all)."""
-    counts = found.pairs.records[np.ix_(found.order, found.order)].astype(float)
+    counts = found.pairs.counts[np.ix_(found.order, found.order)].astype(float)
     wins, losses = counts[:, :, 0], counts[:, :, 2]
     shades: np.ndarray = (wins - losses) / found.n_blocks
     np.fill_diagonal(shades, np.nan)
@@ -294,11 +297,11 @@ def _write_cell(ax: Axes, found: Significance, place: tuple[int, int], pair: tup
     i, j = pair
     if i == j:
         rank = f"rank {found.averages[i]:.2f}"
-        ax.text(column, row, rank, fontsize=6.5, ha="center", va="center", color="#444444")
+        ax.text(column, row, rank, color="#444444", **_CENTRED)
         return
     weight = "bold" if found.pairs.holm[i, j] <= ALPHA else "normal"
     shown = _describe_pair(found, i, j)
-    ax.text(column, row, shown, fontsize=6.5, ha="center", va="center", linespacing=1.25, fontweight=weight)
+    ax.text(column, row, shown, linespacing=1.25, fontweight=weight, **_CENTRED)
 
 
 def _describe_pair(found: Significance, i: int, j: int) -> str:
@@ -311,4 +314,4 @@ def _describe_pair(found: Significance, i: int, j: int) -> str:
         shown = f"p = {DASH}"
     elif p < 0.001:
         shown = "p < 0.001"
-    return f"{better}\n{format_counts(found.pairs.records[i, j])}\n{shown}"
+    return f"{better}\n{format_counts(found.pairs.counts[i, j])}\n{shown}"

@@ -162,7 +162,7 @@ class Significance:
         pairs, rows = self.pairs, []
         for at in itertools.combinations(self.order, 2):
             i, j = at
-            numbers = (pairs.advantage[at], *pairs.records[at], pairs.effect[at], pairs.p[at], pairs.holm[at])
+            numbers = (pairs.advantage[at], *pairs.counts[at], pairs.effect[at], pairs.p[at], pairs.holm[at])
             rows.append((self.methods[i], self.methods[j], *numbers, *self._posterior(i, j)))
         likely = ["p_worse", "p_equal", "p_better"] if self.posteriors else []
         return pd.DataFrame(rows, columns=[*_PAIR, *likely])

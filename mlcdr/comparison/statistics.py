@@ -101,7 +101,7 @@ class Pairwise:
     ----------
     p, holm : ndarray
         Wilcoxon's p-value, as it is and after Holm's correction; NaN on the diagonal and where it is not defined.
-    records : ndarray (k, k, 3)
+    counts : ndarray (k, k, 3)
         Wins, ties and losses of the row's method against the column's.
     advantage : ndarray
         How much better the row's method is in the mean over the blocks; negative where it is worse.
@@ -111,7 +111,7 @@ class Pairwise:
 
     p: np.ndarray
     holm: np.ndarray
-    records: np.ndarray
+    counts: np.ndarray
     advantage: np.ndarray
     effect: np.ndarray
 
@@ -343,7 +343,7 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def pairwise(values: np.ndarray, higher_is_better: bool) -> Pairwise:
-    """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the records."""
+    """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the wins."""
     values = _checked(values, least=2)
     k = len(values)
     better = values if higher_is_better else -values
@@ -356,8 +356,8 @@ def pairwise(values: np.ndarray, higher_is_better: bool) -> Pairwise:
     below = above[::-1]
     p[below], adjusted[below], effect[below] = p[above], adjusted[above], -effect[above]
     means = better.mean(axis=1)
-    records = wins_ties_losses(values, higher_is_better)
-    return Pairwise(p, adjusted, records, means[:, None] - means[None, :], effect)
+    counts = wins_ties_losses(values, higher_is_better)
+    return Pairwise(p, adjusted, counts, means[:, None] - means[None, :], effect)
 
 
 def bayesian_signed_rank(

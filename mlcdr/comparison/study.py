@@ -129,7 +129,7 @@ class Study:
 
     def find_dataset(self, ours: str) -> str | None:
         """The study's name of a data set (`20ng` is ng20, `tmc2007-500` tmc2007_500); None if it has none."""
-        return next((name for name in self.datasets if key(own_name(name)) == key(ours)), None)
+        return next((name for name in self.datasets if simple_name(own_name(name)) == simple_name(ours)), None)
 
 
 def own_name(theirs: str) -> str:
@@ -143,14 +143,14 @@ def own_name(theirs: str) -> str:
     return _OTHER_NAMES.get(theirs, theirs)
 
 
-def key(name: str) -> str:
+def simple_name(name: str) -> str:
     """A name without case and punctuation."""
     return re.sub(r"\W|_", "", name.casefold())
 
 
 def find_method(ours: str) -> str | None:
     """The study's method of this name (without case and punctuation); None if there is none."""
-    return next((name for name in METHODS if key(name) == key(ours)), None)
+    return next((name for name in METHODS if simple_name(name) == simple_name(ours)), None)
 
 
 def find_measure(written: str) -> Measure:

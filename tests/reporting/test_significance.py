@@ -133,7 +133,7 @@ def test_the_files_hold_the_numbers(tmp_path):
         i, j = NAMES.index(row["method"]), NAMES.index(row["against"])
         assert float(row["p_holm"]) == found.pairs.holm[i, j]
         assert float(row["better_by"]) == pytest.approx(np.mean(DEMSAR[i] - DEMSAR[j]))
-        assert [int(row[name]) for name in ("wins", "ties", "losses")] == found.pairs.records[i, j].tolist()
+        assert [int(row[name]) for name in ("wins", "ties", "losses")] == found.pairs.counts[i, j].tolist()
         assert sum(float(row[name]) for name in ("p_worse", "p_equal", "p_better")) == pytest.approx(1)
         assert found.averages[i] <= found.averages[j]
     tex = written["accuracy.tex"].read_text()
@@ -184,7 +184,7 @@ def test_the_matrix_shows_every_pair_both_ways():
             if i == j:
                 assert shown == f"rank {found.averages[i]:.2f}"
             else:
-                wins, ties, losses = found.pairs.records[i, j]
+                wins, ties, losses = found.pairs.counts[i, j]
                 assert f"\n{wins}/{ties}/{losses}\n" in shown
                 assert (cells[b, a].get_fontweight() == "bold") == (found.pairs.holm[i, j] <= 0.05)
 

@@ -252,11 +252,11 @@ def test_the_bayesian_test_is_even_handed():
 def test_pairs_are_turned_by_the_direction():
     values = np.array([[0.1, 0.2, 0.3], [0.2, 0.2, 0.1]])
     low, high = module.pairwise(values, False), module.pairwise(values, True)
-    assert low.records[0, 1].tolist() == [1, 1, 1]
-    assert low.records[1, 1].tolist() == [0, 0, 0]
+    assert low.counts[0, 1].tolist() == [1, 1, 1]
+    assert low.counts[1, 1].tolist() == [0, 0, 0]
     values[0, 2] = 0.0
     low, high = module.pairwise(values, False), module.pairwise(values, True)
-    assert low.records[0, 1].tolist() == high.records[1, 0].tolist() == [2, 1, 0]
+    assert low.counts[0, 1].tolist() == high.counts[1, 0].tolist() == [2, 1, 0]
     assert low.advantage[0, 1] == pytest.approx(0.2 / 3)
     np.testing.assert_allclose(low.advantage, -high.advantage)
     np.testing.assert_array_equal(low.p, high.p)
