@@ -193,7 +193,7 @@ def _check_values(varied: Varied, draft: Draft, instances: bool) -> None:
     for i, value in enumerate(varied.values):
         failing = {}
         for name, part in varied.parts(value).items():
-            why = find_problem(part, instances)
+            why = find_problem(part, draft, instances)
             if why:
                 failing[name] = why
         if failing:
@@ -201,10 +201,11 @@ def _check_values(varied: Varied, draft: Draft, instances: bool) -> None:
             draft.add((*varied.here, i), f"impossible for {', '.join(failing)}: {first}")
 
 
-def find_problem(component: Component, instances: bool) -> str:
+def find_problem(component: Component, draft: Draft, instances: bool) -> str:
     """The first thing that is wrong with a component, apart from parameters that are missing; empty if nothing is."""
     read = read_component if instances else judge_component
     reading = read(component.family, component.plain(), swept=None)
+    draft.complete &= reading.complete
     return next((text for _, text in reading.problems), "")
 
 

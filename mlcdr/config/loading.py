@@ -148,7 +148,7 @@ def _read(
     problems.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)
-    if instances:
+    if instances and not draft.complete:
         consistency.check_instances(draft)
     consistency.check_size(experiment, draft)
     problems.raise_any()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlcdr.config.yaml_reader import Document
+from mlcdr.config.yaml_reader import Document, Place
 from mlcdr.errors import ConfigError, join_words
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
 
@@ -65,15 +65,15 @@ class Problems:
             lines.append(": ".join([*parts, problem.text + within]))
         return lines
 
-    def places(self) -> dict[str, str]:
-        """`file:line` of each key path, also of what was written elsewhere."""
+    def places(self) -> dict[KeyPath, Place]:
+        """The place of each key path, also of what was written elsewhere."""
         places = dict(self.document.places)
         shared = {path: place for path, place in places.items() if path[:1] == ("defaults",)}
         for part, origin in self.written.items():
             for path, place in shared.items():
                 if path[: len(origin)] == origin:
                     places[(*part, *path[len(origin) :])] = place
-        return {dotted(path): str(place) for path, place in places.items()}
+        return places
 
     def raise_any(self, more: Sequence[str] = ()) -> None:
         """Raise ConfigError if there are problems here, or lines of `more`."""

@@ -33,6 +33,8 @@ class Draft:
         Called with each problem.
     values : dict
         Key → what was read; None for what is wrong, also for a single entry of a list, or a method.
+    complete : bool
+        Whether all that was read could be judged without instances of classes.
     wrong : set
         The key paths at which something is wrong.
     """
@@ -42,6 +44,7 @@ class Draft:
     recorded: bool = False
     tell: Callable[[Problem], object] = repr  # where nobody asks
     values: dict[str, Any] = field(default_factory=dict)
+    complete: bool = True
     wrong: set[KeyPath] = field(default_factory=set)
 
     @property

@@ -189,6 +189,8 @@ def _read_part(
         except ValueError as error:
             return UNREADABLE, [Problem((), str(error))]
     reading = judge_component(family, written, below(dotted(at), varied))
+    judges = reading.declaration is not None and reading.declaration.judges_learner
+    draft.complete &= reading.complete and not judges
     return reading.component or UNREADABLE, [Problem(path, text) for path, text in reading.problems]
 
 

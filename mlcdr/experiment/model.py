@@ -21,7 +21,7 @@ from mlcdr.experiment.entries import LayoutSpec as LayoutSpec
 from mlcdr.experiment.entries import MetricSpec as MetricSpec
 from mlcdr.experiment.method import FAMILIES as FAMILIES
 from mlcdr.experiment.method import MethodSpec as MethodSpec
-from mlcdr.experiment.problems import Strict, as_tuple
+from mlcdr.experiment.problems import KeyPath, Strict, as_tuple, dotted
 from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.metrics import BY_LABEL
 
@@ -115,7 +115,7 @@ class LimitsSpec(Strict):
         return None if self.memory is None else _bytes(self.memory)
 
 
-class _Places(dict[str, str]):
+class _Places(dict[KeyPath, Any]):
     """Where the keys of an experiment were written; any two are equal, so that this does not count in comparisons."""
 
     def __eq__(self, other: object) -> bool:
@@ -188,8 +188,8 @@ class Experiment(Strict):
         """The keys of a config."""
         return [*cls.model_fields, "defaults"]
 
-    def written_at(self, places: Mapping[str, str]) -> "Experiment":
-        """The same experiment with the place (`file:line`) of each of its key paths (`methods.CPLST.learner`)."""
+    def written_at(self, places: Mapping[KeyPath, Any]) -> "Experiment":
+        """The same experiment with the place of each of its key paths, which is `file:line` as text."""
         copy = self.model_copy()
         copy._places = _Places(places)
         return copy
@@ -197,12 +197,13 @@ class Experiment(Strict):
     def placed(self, problem: str) -> str:
         """`key.path: what is wrong`, found later than by reading the file, as `file:line: key.path: what is wrong`."""
         key, _, message = problem.partition(": ")
+        places = {dotted(path): str(place) for path, place in self._places.items()}
         nearest = key
-        while nearest and nearest not in self._places:
+        while nearest and nearest not in places:
             nearest = nearest.rpartition(".")[0]
-        if nearest not in self._places:
+        if nearest not in places:
             return problem
-        place = self._places[nearest]
+        place = places[nearest]
         # "--set splits.repeats" has the key already.
         return ": ".join([place, message] if place.endswith(f" {key}") else [place, problem])
 

@@ -17,6 +17,9 @@ KeyPath = tuple[str | int, ...]
 
 def dotted(path: KeyPath) -> str:
     """The key path as text: `methods.CPLST.learner`."""
+    text = ".".join(map(str, path))
+    if text.isprintable():
+        return text
     steps = map(str, path)
     return ".".join(step if step.isprintable() else repr(step) for step in steps)
 

@@ -337,7 +337,9 @@ def test_a_plan_that_cannot_be_is_refused_with_its_number_of_trials(
 ) -> None:
     from mlcdr.config import consistency
 
-    monkeypatch.setattr(consistency, "find_problem", lambda component, instances: "")  # each of thousands of values
+    monkeypatch.setattr(
+        consistency, "find_problem", lambda component, draft, instances: ""
+    )  # each of thousands of values
     write(here, "{learner: ridge, feature_space: pca}", splits, more=more)
     done = mlcdr("check", "c.yaml")
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
