@@ -222,7 +222,7 @@ def _describe_unknown(varied: Varied) -> str:
     path, specs = varied.path, varied.among.values()
     family, *keys = path.split(".")
     renamed = ".".join([family, *(RENAMED.get(key, key) for key in keys)])
-    if any(spec.with_value(renamed, None) is not None for spec in specs):
+    if any(spec.part_with(renamed, None) is not None for spec in specs):
         return f"{path!r} is now called {renamed!r}"
     every: dict[str, bool] = {}
     for spec in specs:

@@ -78,17 +78,19 @@ class MethodSpec(Strict):
 
     def with_value(self, swept: str, value: Any) -> MethodSpec | None:
         """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
-        at = self.component_at(swept)
-        if at is None:
+        at, changed = self.component_at(swept), self.part_with(swept, value)
+        if at is None or changed is None:
             return None
-        component, keys, position = at
-        changed = with_parameter(component, keys, value)
-        if changed is None:
-            return None
+        position = at[2]
         if position is None:
-            return self.model_copy(update={component.family: changed})
+            return self.model_copy(update={changed.family: changed})
         steps = (*self.feature_space[:position], changed, *self.feature_space[position + 1 :])
         return self.model_copy(update={"feature_space": steps})
+
+    def part_with(self, swept: str, value: Any) -> Component | None:
+        """The component with one parameter changed that a swept path leads to; None if there is no such parameter."""
+        at = self.component_at(swept)
+        return None if at is None else with_parameter(at[0], at[1], value)
 
     def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int | None] | None:
         """The component that a swept path leads to, the parameter's name in it, and the step's number if it is a step.

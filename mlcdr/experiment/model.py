@@ -243,7 +243,7 @@ class Experiment(Strict):
         spec = self.methods[method]
         swept = {}
         for path, values in self.sweep.items():
-            if path == LABELLED or spec.with_value(path, values[0]) is not None:
+            if path == LABELLED or spec.part_with(path, values[0]) is not None:
                 swept[path] = values
         return swept
 

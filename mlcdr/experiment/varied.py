@@ -47,10 +47,9 @@ class Varied:
         """Method → the component that has the parameter, with this value put in."""
         parts = {}
         for name, spec in self.among.items():
-            changed = spec.with_value(self.path, value)
-            at = changed.component_at(self.path) if changed is not None else None
-            if at is not None:
-                parts[name] = at[0]
+            part = spec.part_with(self.path, value)
+            if part is not None:
+                parts[name] = part
         return parts
 
     def methods_that_set_it(self) -> list[str]:
