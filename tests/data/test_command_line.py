@@ -16,7 +16,7 @@ RIGHT = BINARY + "0,1,5\n1,0,6\n"
 WRONG = {name: (ARFF[name][0], A, "bad.arff:{1}: {2}".format(*ARFF[name])) for name in (
     "empty file", "open brace", "too few values", "infinity by size", "nul byte", "index twice",
 )} | {name: (RIGHT, XML[name][0], "bad.xml:{1}: {2}".format(*XML[name])) for name in (
-    "entities", "cut", "other element",
+    "doctype", "cut", "other element",
 )} | {name: (*DATA[name][:2], DATA[name][3].format(arff="bad.arff", xml="bad.xml")) for name in (
     "label not an attribute", "missing value", "no labels known",
 )}  # fmt: skip
