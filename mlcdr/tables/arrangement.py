@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -64,6 +65,16 @@ class Arrangement:
     def stub(self) -> tuple[str, ...]:
         """Those of the layout's `rows` that have a column of labels."""
         return tuple(name for name in self.layout.rows if name not in self.layout.row_labels)
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The cells as dictionaries, row by row."""
+        return self.cells.to_dict("records")
+
+    def cells_of(self, row: int) -> list[dict[str, Any]]:
+        """The cells of a row, from left to right."""
+        n = len(self.columns)
+        return self.records[row * n : (row + 1) * n]
 
     @cached_property
     def facts(self) -> dict[str, MetricFacts]:

@@ -107,12 +107,11 @@ def _write_rows(plan: Arrangement, marks: Marks) -> tuple[list[tuple[Text, ...]]
     starts = []
     for group in _group_rows(plan):
         starts.append(len(shown))
-        cells = plan.cells[plan.cells["row"].isin(group)]
-        for row, places in cells.groupby("row"):
-            texts = [_show_cell(plan, place, digits, marks) for place in places.to_dict("records")]
+        for row in group:
+            texts = [_show_cell(plan, cell, digits, marks) for cell in plan.cells_of(row)]
             shown.append((*labels[row], *texts))
         if plan.layout.average_rank:
-            shown.append(_show_average_ranks(plan, cells))
+            shown.append(_show_average_ranks(plan, plan.cells[plan.cells["row"].isin(group)]))
     return shown, starts[1:]
 
 
@@ -325,7 +324,7 @@ def _list_records(plan: Arrangement) -> tuple[tuple[str, ...], tuple[tuple[str, 
     numbers = ["mean", *_SPREAD_COLUMNS[plan.layout.spread]]
     header = [*keys, *numbers, *(["setting"] if results.grids else [])]
     records: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for cell in plan.cells.to_dict("records"):
+    for cell in plan.records:
         key = tuple(cell[name] for name in keys)
         values = [text_format.number(cell[name]) for name in numbers]
         if results.grids:

@@ -4,6 +4,7 @@ import itertools
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -263,6 +264,15 @@ def test_every_table_is_written_in_three_forms_and_without_an_entry_the_generic_
         table = render_table(got, entry)
         forms = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv()}
         assert written == {f"{stem}.{ending}": text for ending, text in forms.items()}
+
+
+def test_a_table_needs_no_matplotlib(table3_folder):
+    code = (
+        "import sys; from mlcdr.results.results import open_results; from mlcdr.tables import tables; "
+        "tables.write_all(open_results(sys.argv[1])); sys.exit('matplotlib' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, table3_folder]).returncode == 0
+    assert (table3_folder / "tables" / "chen_lin_2012_table3.tex").exists()
 
 
 def test_what_does_not_fit_is_said(table3_folder):
