@@ -43,6 +43,11 @@ class Agreement:
     differences: pd.DataFrame
 
     @property
+    def correlations(self) -> tuple[float, float, float]:
+        """Those of the average ranks, and within a data set."""
+        return self.spearman, self.kendall, self.within
+
+    @property
     def farthest(self) -> str:
         """The method whose rank differs most."""
         return str((self.ours - self.theirs).abs().idxmax())
@@ -68,14 +73,14 @@ def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
     theirs = theirs.loc[own.index, own.columns]
     own = own.where(theirs.notna())
     ours, study_s = (average_present_ranks(values, measure.higher_is_better) for values in (own, theirs))
-    within = pd.Series([_spearman(own.loc[dataset], theirs.loc[dataset]) for dataset in own.index])
+    of_data_sets = [_spearman(own.loc[dataset], theirs.loc[dataset]) for dataset in own.index]
     return Agreement(
         measure=measure,
         ours=ours,
         theirs=study_s,
         spearman=_spearman(ours, study_s),
         kendall=_correlate(stats.kendalltau, ours, study_s),
-        within=_mean(within),
+        within=_mean(pd.Series(of_data_sets)),
         differences=own - theirs,
     )
 
@@ -92,15 +97,16 @@ def _mean(values: pd.Series) -> float:
 
 def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> Sheet:
     """The rank correlations, a row for each measure; with several, their mean."""
-    correlations = pd.DataFrame([(each.spearman, each.kendall, each.within) for each in found])
     rows = []
-    for each, numbers in zip(found, correlations.itertuples(index=False, name=None), strict=True):
+    for each in found:
         far = each.farthest
         difference = f"{far} {each.theirs[far]:.1f} → {each.ours[far]:.1f}"
-        rows.append((each.measure.metric, str(len(each.ours)), *map(_show_correlation, numbers), difference))
+        shown = map(_show_correlation, each.correlations)
+        rows.append((each.measure.metric, str(len(each.ours)), *shown, difference))
     if len(found) > 1:
-        means = [_mean(correlations[k]) for k in correlations]
-        rows.append(("mean", "", *map(_show_correlation, means), ""))
+        every = pd.DataFrame([each.correlations for each in found])
+        shown = map(_show_correlation, every.apply(_mean))
+        rows.append(("mean", "", *shown, ""))
     methods = pd.concat([each.ours for each in found]).index.unique().tolist()
     header = ("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here")
     notes = [
@@ -122,19 +128,17 @@ def tabulate_ranks(found: Sequence[Agreement]) -> Sheet:
 
     Also how far the values are apart: the median over data sets and all measures but coverage, which counts labels.
     """
-    ranks = pd.DataFrame(
-        {
-            "there": pd.concat([each.theirs for each in found], axis="columns").mean(axis="columns"),
-            "here": pd.concat([each.ours for each in found], axis="columns").mean(axis="columns"),
-        }
-    )
+    there = pd.concat([each.theirs for each in found], axis="columns")
+    here = pd.concat([each.ours for each in found], axis="columns")
+    ranks = pd.DataFrame({"there": there.mean(axis="columns"), "here": here.mean(axis="columns")})
     shares = [each.differences for each in found if each.measure.metric != "coverage"]
     nothing = pd.DataFrame(columns=ranks.index, dtype=float)
     ranks["apart"] = pd.concat([*shares, nothing]).abs().median()
     rows = []
-    for method, there, here, apart in ranks.sort_values(["there", "here"]).itertuples():
+    for method, rank_there, rank_here, apart in ranks.sort_values(["there", "here"]).itertuples():
         differ = "" if math.isnan(apart) else f"{apart:.3f}"
-        rows.append((method, f"{there:.2f}", f"{here:.2f}", signed(here - there, 2), differ))
+        difference = signed(rank_here - rank_there, 2)
+        rows.append((method, f"{rank_there:.2f}", f"{rank_here:.2f}", difference, differ))
     caption = f"Average ranks over {count_of(len(found), 'measure')}"
     notes = ["Values differ by: the median of |value here − value there| over data sets and measures, coverage aside."]
     return make_sheet(caption, ("Method", "Study", "Here", "Difference", "Values differ by"), rows, 1, notes)

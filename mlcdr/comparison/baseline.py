@@ -121,7 +121,8 @@ class BaselineComparison(ShownSheet):
     @property
     def sheet(self) -> Sheet:
         """A row for each cell that changed, the worst first, and what the verdicts mean."""
-        listed = pd.concat([self.cells[self.cells["change"] == change] for change in _LISTED])
+        by_change = [self.cells[self.cells["change"] == change] for change in _LISTED]
+        listed = pd.concat(by_change)
         labels = ["dataset", "method", "setting", "metric"]
         if (listed["setting"] == "").all():
             labels.remove("setting")
@@ -203,7 +204,8 @@ def compare_runs(
     if paired.empty:
         raise ResultsError(f"{new.folder} has nothing in common with {old.folder}: {_unlike(old, new)}")
     facts = _common_facts(old, new, paired["metric"].unique())
-    ratios = {dataset: _test_to_train(old, dataset, before) for dataset in paired["dataset"].unique()}
+    datasets = paired["dataset"].unique()
+    ratios = {dataset: _test_to_train(old, dataset, before) for dataset in datasets}
     judged = []
     undefined = 0
     for place, splits in paired.groupby(key, sort=False):
@@ -217,10 +219,14 @@ def compare_runs(
             undefined += 1
             continue
         splits = splits.sort_values("split")
-        tested = _test_times if known.is_time else _test_metric
-        allowed = time_margin if known.is_time else margin
-        judged.append(cell | tested(splits, known, allowed, ratios[cell["dataset"]]))
-    cells = _judge(pd.DataFrame(judged, columns=[*key, *_TESTED]).astype(_TESTED), key, of_means)
+        test_to_train = ratios[cell["dataset"]]
+        if known.is_time:
+            found = _test_times(splits, time_margin, test_to_train)
+        else:
+            found = _test_metric(splits, bool(known.higher_is_better), margin, test_to_train)
+        judged.append(cell | found)
+    tested = pd.DataFrame(judged, columns=[*key, *_TESTED]).astype(_TESTED)
+    cells = _judge(tested, key, of_means)
     remarks = tuple(_list_remarks(old, new, before, after, paired, key, undefined))
     return BaselineComparison(str(old.folder), str(new.folder), cells, margin, time_margin, of_means, remarks)
 
@@ -273,11 +279,13 @@ def _list_remarks(
     """What was left out, and what else is not the same in both runs."""
     for change in list_other_methods(new.experiment, old.experiment.methods):
         yield f"Not the methods of {old.folder}: in {new.folder} {change}."
-    cells = before[key].drop_duplicates().merge(after[key].drop_duplicates(), how="left", on=key, indicator="there")
-    missing = cells[cells["there"] == "left_only"]
+    ours, theirs = before[key].drop_duplicates(), after[key].drop_duplicates()
+    found = ours.merge(theirs, how="left", on=key, indicator="there")
+    missing = found[found["there"] == "left_only"]
     if len(missing):
-        named = (missing["dataset"] + " " + missing["method"]).unique().tolist()[:_NAMED]
-        yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({join_words(named)})."
+        named = missing["dataset"] + " " + missing["method"]
+        shown = join_words(named.unique().tolist()[:_NAMED])
+        yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({shown})."
     n_splits = before.groupby(key)["split"].count()
     n_paired = paired.groupby(key)["split"].count()
     if shorter := int((n_paired < n_splits[n_paired.index]).sum()):
@@ -298,23 +306,25 @@ _TESTED: Mapping[str, type] = {
 """What is known of a cell, with its types."""
 
 
-def _test_metric(splits: pd.DataFrame, facts: MetricFacts, margin: float, test_to_train: float) -> dict[str, Any]:
+def _test_metric(splits: pd.DataFrame, higher_is_better: bool, margin: float, test_to_train: float) -> dict[str, Any]:
     """What is known of a metric's cell, its p-values not yet corrected."""
     old, new = splits["value_old"].to_numpy(), splits["value_new"].to_numpy()
-    worse, better = (old, new) if facts.higher_is_better else (new, old)
+    worse, better = (old, new) if higher_is_better else (new, old)
     signs = paired_differences(worse, better)
     losses = np.where(signs == 0, 0.0, worse - better)
-    mean = float(old.mean())
-    tests = _test(losses, signs, margin * abs(mean), test_to_train)
-    return {"is_time": False, "old": mean, "new": float(new.mean()), **tests}
+    means = {"old": float(old.mean()), "new": float(new.mean())}
+    tests = _test(losses, signs, margin * abs(means["old"]), test_to_train)
+    return {"is_time": False, **means, **tests}
 
 
-def _test_times(splits: pd.DataFrame, facts: MetricFacts, time_margin: float, test_to_train: float) -> dict[str, Any]:
+def _test_times(splits: pd.DataFrame, time_margin: float, test_to_train: float) -> dict[str, Any]:
     """What is known of a time's cell, by the logarithms of its values."""
-    old, new = np.log(splits["value_old"].to_numpy()), np.log(splits["value_new"].to_numpy())
+    old = np.log(splits["value_old"].to_numpy())
+    new = np.log(splits["value_new"].to_numpy())
     losses = new - old
     tests = _test(losses, losses, math.log(time_margin), test_to_train)
-    return {"is_time": True, "old": math.exp(float(old.mean())), "new": math.exp(float(new.mean())), **tests}
+    means = {"old": math.exp(float(old.mean())), "new": math.exp(float(new.mean()))}
+    return {"is_time": True, **means, **tests}
 
 
 def _test(losses: np.ndarray, signs: np.ndarray, margin: float, test_to_train: float) -> dict[str, Any]:
@@ -337,7 +347,8 @@ def _judge(cells: pd.DataFrame, key: list[str], of_means: bool) -> pd.DataFrame:
     for name in ("p_worse", "p_better"):
         cells[name] = cells.groupby("is_time")[name].transform(holm)
     paths = key[2:-1]
-    settings = [", ".join(filter(None, point)) for point in cells[paths].itertuples(index=False, name=None)]
+    points = cells[paths].itertuples(index=False, name=None)
+    settings = [", ".join(filter(None, point)) for point in points]
     cells.insert(2, "setting", pd.Series(settings, cells.index, dtype=object))
     untested = cells["p_worse"].isna()
     beyond = cells["loss"].abs() > cells["margin"]
@@ -352,7 +363,8 @@ def _judge(cells: pd.DataFrame, key: list[str], of_means: bool) -> pd.DataFrame:
         (worse, "worse"),
         (better, "better"),
     ]
-    cells["change"] = np.select([where for where, _ in in_turn], [change for _, change in in_turn], "same")
+    where, changes = zip(*in_turn, strict=True)
+    cells["change"] = np.select(where, changes, "same")
     return cells.drop(columns=[*paths, "unchanged"])
 
 
@@ -366,11 +378,12 @@ def _refuse_unlike(old: Results, new: Results) -> None:
         rows.pop(key, None)
         new_rows.pop(key, None)
     if rows != new_rows:
-        specs = ", ".join(f"{key}: {value}" for key, value in rows.items() if new_rows.get(key) != value)
-        raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs or 'see `splits:`'})")
+        differing = [f"{key}: {value}" for key, value in rows.items() if new_rows.get(key) != value]
+        specs = ", ".join(differing) or "see `splits:`"
+        raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs})")
     for dataset in old.datasets:
-        sums = [str(each.recorded(dataset).get("checksum", "")) for each in (old, new)]
-        if all(sums) and sums[0] != sums[1]:
+        before, after = (each.recorded(dataset).get("checksum", "") for each in (old, new))
+        if before and after and before != after:
             raise ResultsError(
                 f"{new.folder}: {dataset} is not the data set it was in {old.folder} (its checksum differs)"
             )

@@ -59,13 +59,15 @@ class Comparison(ShownSheet):
     @cached_property
     def contestants(self) -> list[str]:
         """The methods that have a result."""
-        return self.cells.loc[self.cells["n"] > 0, "method"].unique().tolist()
+        there = self.cells[self.cells["n"] > 0]
+        return list(there["method"].unique())
 
     @cached_property
     def average_ranks(self) -> dict[str, float]:
         """Method → average rank over `ranked`; empty if nothing can be ranked."""
         ranked = self.cells[self.cells["rank"].notna()]
-        return {method: float(ranks.mean()) for method, ranks in ranked.groupby("method", sort=False)["rank"]}
+        averages = ranked.groupby("method", sort=False)["rank"].mean()
+        return dict(averages.items())
 
     @cached_property
     def ranked(self) -> tuple[Block, ...]:
@@ -193,7 +195,8 @@ def _rank_rows(results: Results, cells: pd.DataFrame) -> list[tuple[str | Text, 
     over_all = _stand(cells, ["method"])
     rows: list[tuple[str | Text, ...]] = []
     for method in results.methods:
-        averages = [at_points.get((method, *point), _UNRANKED)[1] for point in list_points(results)]
+        standing = [at_points.get((method, *point), _UNRANKED) for point in list_points(results)]
+        averages = [average for _, average in standing]
         rows.append(("average rank", method, *averages, *over_all.get((method,), _UNRANKED)))
     return rows
 
@@ -216,8 +219,9 @@ def _heads(results: Results) -> list[str]:
     """The heads of the points; the first says which parameters the values are of."""
     points = list_points(results)
     paths = [shorten_path(path, results.swept) for path in results.swept]
-    first = ", ".join(f"{path} = {value or DASH}" for path, value in zip(paths, points[0], strict=True))
-    return [first, *(", ".join(value or DASH for value in point) for point in points[1:])]
+    heads = [", ".join(value or DASH for value in point) for point in points]
+    named = [f"{path} = {value or DASH}" for path, value in zip(paths, points[0], strict=True)]
+    return [", ".join(named), *heads[1:]]
 
 
 # -------------------------------------------------------------------- notes

@@ -34,14 +34,16 @@ def rank_cells(results: Results, metric: str) -> pd.DataFrame:
     datasets = pd.DataFrame({"dataset": results.datasets})
     points = pd.DataFrame(list_points(results), columns=list(results.swept))
     methods = pd.DataFrame({"method": results.methods, "metric": metric})
-    cells = results.at(datasets.merge(points, how="cross").merge(methods, how="cross"))
+    blocks = datasets.merge(points, how="cross")
+    cells = results.at(blocks.merge(methods, how="cross"))
     cells["bold"] = mark_best(results, cells, block)
     cells["whole"] = _are_whole(results, cells, block)
     cells["rank"] = _rank(results, metric, cells)
     ranks = cells.groupby(block, sort=False)["rank"]
+    n_ranked = ranks.transform("count")
     cells["losses"] = ranks.rank("min") - 1
-    cells["wins"] = ranks.transform("count") - ranks.rank("max")
-    cells["ties"] = ranks.transform("count") - 1 - cells["wins"] - cells["losses"]
+    cells["wins"] = n_ranked - ranks.rank("max")
+    cells["ties"] = n_ranked - 1 - cells["wins"] - cells["losses"]
     return cells
 
 
@@ -54,7 +56,8 @@ def list_points(results: Results) -> Sequence[tuple[str, ...]]:
 def list_blocks(results: Results, cells: pd.DataFrame) -> tuple[Block, ...]:
     """The blocks in which some cells stand."""
     blocks = cells[["dataset", *results.swept]].drop_duplicates()
-    return tuple((dataset, tuple(point)) for dataset, *point in blocks.itertuples(index=False, name=None))
+    rows = blocks.itertuples(index=False, name=None)
+    return tuple((dataset, tuple(point)) for dataset, *point in rows)
 
 
 def to_values(cells: pd.DataFrame) -> tuple[list[str], np.ndarray]:
@@ -69,7 +72,8 @@ def _are_whole(results: Results, cells: pd.DataFrame, block: list[str]) -> pd.Se
     there = cells[cells["n"] > 0]
     n_methods = there["method"].nunique()
     can = results.are_comparable(there, block).reindex(cells.index, fill_value=False)
-    counts = cells.assign(can=can).groupby(block, sort=False)["can"].transform("sum")
+    by_block = cells.assign(can=can).groupby(block, sort=False)
+    counts = by_block["can"].transform("sum")
     return (counts == n_methods) & (n_methods > 1)
 
 

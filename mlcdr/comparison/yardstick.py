@@ -71,7 +71,8 @@ class Yardstick:
 
     def _find_metric(self, measure: Measure) -> None:
         """Find the metric that was computed most as the measure is; or say why there is none."""
-        specs = {spec.label: (spec.name, spec.params) for spec in self.results.experiment.metrics}
+        metrics = self.results.experiment.metrics
+        specs = {spec.label: (spec.name, spec.params) for spec in metrics}
         differing = {}
         for label in self.results.metrics:
             name, params = specs.get(label) or resolve(label)
@@ -112,12 +113,13 @@ class Yardstick:
         summary = self.results.summary.sort_values(varied)
         places = summary[varied].itertuples(index=False, name=None)
         summary = summary.assign(name=[" ".join(filter(None, place)) for place in places])
-        common = summary["dataset"].isin(self.named) & (summary["metric"] == self.labels[measure.name])
-        cells = summary[common].astype({"dataset": object})
+        of_measure = summary[summary["metric"] == self.labels[measure.name]]
+        cells = of_measure[of_measure["dataset"].isin(self.named)].astype({"dataset": object})
         cells["dataset"] = cells["dataset"].map(self.named)
         cells["mean"] = cells["mean"].map(lambda mean: round(mean, study.PLACES))
         values = cells.pivot(index="dataset", columns="name", values="mean")
-        return values.reindex(index=list(self.named.values()), columns=summary["name"].unique())
+        datasets = list(self.named.values())
+        return values.reindex(index=datasets, columns=summary["name"].unique())
 
     def study_values(self, measure: Measure) -> pd.DataFrame:
         """The study's values: the common data sets × its methods; NaN where a method failed."""
@@ -133,13 +135,14 @@ class Yardstick:
     def differences(self, measure: Measure) -> dict[str, tuple[object, object]]:
         """The options that the metric was computed with otherwise than in the study: here, there."""
         label = self.labels[measure.name]
-        params = next((spec.params for spec in self.results.experiment.metrics if spec.label == label), {})
-        return _list_differences(measure, params)
+        params = {spec.label: spec.params for spec in self.results.experiment.metrics}
+        return _list_differences(measure, params.get(label, {}))
 
 
 def _list_differences(measure: Measure, params: Mapping[str, object]) -> dict[str, tuple[object, object]]:
     """The options in which a metric's are not those of a measure: here, there."""
-    ours, theirs = ({**METRICS[measure.metric].parameters, **options} for options in (params, measure.options))
+    defaults = METRICS[measure.metric].parameters
+    ours, theirs = {**defaults, **params}, {**defaults, **measure.options}
     return {name: (ours[name], value) for name, value in theirs.items() if ours.get(name) != value}
 
 
@@ -162,8 +165,10 @@ def average_present_ranks(values: pd.DataFrame, higher_is_better: bool) -> pd.Se
     {'A': 1.0, 'B': 2.5, 'C': 3.0}
     """
     ranks = values.rank(axis="columns", ascending=not higher_is_better)
-    stretch = (values.shape[1] - 1) / (values.count(axis="columns") - 1).clip(lower=1)
-    return (1 + (ranks - 1).mul(stretch, axis="index")).mean().dropna()
+    n_rivals = (values.count(axis="columns") - 1).clip(lower=1)
+    stretch = (values.shape[1] - 1) / n_rivals
+    stretched = 1 + (ranks - 1).mul(stretch, axis="index")
+    return stretched.mean().dropna()
 
 
 def describe_datasets(datasets: Sequence[str]) -> str:
