@@ -71,10 +71,11 @@ class Arrays:
         DataError
             For values that are infinite, missing values that may not be filled, and labels other than 0 and 1.
         """
+        Y = self.Y
         if sparse.issparse(self.X):
-            Y = sparse.csr_array(self.Y)
-        else:
-            Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
+            Y = sparse.csr_array(Y)
+        elif sparse.issparse(Y):
+            Y = Y.toarray()
         Y = as_labels(Y, self.label_names, self.origins)
         if sparse.issparse(Y):
             Y.eliminate_zeros()
@@ -183,8 +184,10 @@ def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[A
     from mlcdr.data.matlab import list_variables, read_matrices
 
     known = {variable.name for variable in list_variables(path)}
-    features = options.get("X") or ("X" if "X" in known else "data")
-    labels = options.get("Y") or ("Y" if "Y" in known else "target")
+    usual = "X" if "X" in known else "data"
+    features = options.get("X", usual)
+    usual = "Y" if "Y" in known else "target"
+    labels = options.get("Y", usual)
     if not labelled:
         (X,) = read_matrices(path, [features])
         return X, no_labels(X)

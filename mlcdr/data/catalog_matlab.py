@@ -45,7 +45,9 @@ def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Content:
     """
     said = known.matlab
     assert said is not None
-    names = ["train_data", "train_target", "test_data", "test_target"] if said.n_train else ["data", "target"]
+    names = ["data", "target"]
+    if said.n_train:
+        names = ["train_data", "train_target", "test_data", "test_target"]
     found = [sparse.csr_array(each) for each in read_matrices(path, names)]
     blocks = []
     for X, Y in zip(found[::2], found[1::2], strict=True):

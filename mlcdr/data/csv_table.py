@@ -41,7 +41,8 @@ class CsvFile:
     @classmethod
     def of(cls, path: Path, options: Mapping[str, Any]) -> CsvFile:
         """The file with those of the options that are about CSV."""
-        said = {key: options[key] for key in ("delimiter", "decimal", "encoding", "header") if key in options}
+        own = ("delimiter", "decimal", "encoding", "header")
+        said = {key: options[key] for key in own if key in options}
         if path.name.lower().endswith(_TABS):
             said.setdefault("delimiter", "\t")
         return cls(path, **said)
@@ -62,7 +63,9 @@ class CsvFile:
             With file and line, where pandas cannot read the file or would read it otherwise than it is written.
         """
         names = self._read_names(least)
-        gaps: Any = {name: list(MISSING) for name in names if name not in texts} if texts else list(MISSING)
+        gaps: Any = list(MISSING)
+        if texts:
+            gaps = {name: gaps for name in names if name not in texts}
         try:
             with self._open() as file, warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)

@@ -160,7 +160,8 @@ class Dataset:
             return _dataset(name, encode(selected, missing))
         if hasattr(Y, "columns"):
             Y, label_names = Y.to_numpy(), list(Y.columns)
-        return _dataset(name, Arrays.of(Path(name), X, Y, feature_names, label_names).encode(missing))
+        arrays = Arrays.of(Path(name), X, Y, feature_names, label_names)
+        return _dataset(name, arrays.encode(missing))
 
     def rows(self, index: Any) -> Dataset:
         """The data set of the rows `index`, without a predefined split."""
@@ -179,15 +180,17 @@ class Dataset:
         """
         Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
         per_row = Y.sum(axis=1, dtype=np.int64)
+        cardinality = float(per_row.mean())
+        packed = np.packbits(Y.astype(np.uint8), axis=1)
         per_label = Y.sum(axis=0, dtype=np.int64)
         return {
             "n_instances": self.n_instances,
             "n_features": self.declared_features,
             "n_columns": self.n_features,
             "n_labels": self.n_labels,
-            "cardinality": float(per_row.mean()),
+            "cardinality": cardinality,
             "density": float(per_row.mean() / self.n_labels),
-            "distinct": len(np.unique(np.packbits(Y.astype(np.uint8), axis=1), axis=0)),
+            "distinct": len(np.unique(packed, axis=0)),
             "nominal": self.declared_nominal,
             "numeric": self.declared_numeric,
             "format": _format_of(self.X),
@@ -243,7 +246,9 @@ def load_dataset(
                 raise DataError(f"{text}: {FORMS[form].title} data have no predefined split")
             return make(text, missing, options)
     if "path" in options:
-        return replace(load_dataset(Path(options.pop("path")), missing=missing, part=part, **options), name=text)
+        path = Path(options.pop("path"))
+        found = load_dataset(path, missing=missing, part=part, **options)
+        return replace(found, name=text)
     if isinstance(name_or_path, Path) and not is_path(text):
         text = f"{os.curdir}{os.sep}{text}"  # a Path is a path, even without a separator
     files = locate(text, part)
@@ -325,8 +330,9 @@ def _fetch_openml(name: str, missing: Missing, options: Mapping[str, Any]) -> Da
     from mlcdr.data.frames import fetch_openml
 
     frame, targets = fetch_openml(name, options["openml"])
-    own = {key: value for key, value in options.items() if key != "openml"}
-    return Dataset.of(frame, name=name, missing=missing, **{"labels": targets, **own})
+    own = {"labels": targets, **options}
+    del own["openml"]
+    return Dataset.of(frame, name=name, missing=missing, **own)
 
 
 _MADE = {"openml": _fetch_openml, "function": _call, "synthetic": _generate}

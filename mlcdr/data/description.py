@@ -51,13 +51,18 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     """
     ratios = imbalance_ratios(dataset.Y)
     there = ratios[~np.isnan(ratios)]
+    mean, variation = None, None
+    if len(there):
+        mean = float(there.mean())
+    if len(there) > 1:
+        variation = float(there.std(ddof=1) / there.mean())
     Y = dataset.Y.toarray() if sparse.issparse(dataset.Y) else dataset.Y
     packed = np.packbits(Y.astype(np.uint8), axis=1)
     _, of_sets = np.unique(packed, axis=0, return_counts=True)
     of_labels = {
         "unique": int((of_sets == 1).sum()),
-        "mean_ir": float(there.mean()) if len(there) else None,
-        "cv_ir": float(there.std(ddof=1) / there.mean()) if len(there) > 1 else None,
+        "mean_ir": mean,
+        "cv_ir": variation,
         "scumble": scumble(dataset.Y),
         "missing": sum(dataset.missing.values()),
     }
@@ -76,7 +81,9 @@ def _describe_columns(X: Matrix) -> dict[str, Any]:
     for j in range(d):
         at = slice(columns.indptr[j], columns.indptr[j + 1])
         values = columns.data[at]
+        rows = columns.indices[at]
         if len(values) in (0, n) and len(set(values)) <= 1:
             constant += 1
-        seen.add((values.tobytes(), columns.indices[at].tobytes()))
-    return {"zeros": 1 - columns.nnz / (n * d), "constant": constant, "duplicate": d - len(seen)}
+        seen.add((values.tobytes(), rows.tobytes()))
+    zeros = 1 - columns.nnz / (n * d)
+    return {"zeros": zeros, "constant": constant, "duplicate": d - len(seen)}

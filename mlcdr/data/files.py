@@ -70,12 +70,18 @@ def checkout_folder() -> Path | None:
     return root / "datasets" if (root / "pyproject.toml").is_file() else None
 
 
+def list_folders(variable: str) -> list[Path]:
+    """The folders of an environment variable, which is a path list."""
+    parts = os.environ.get(variable, "").split(os.pathsep)
+    return [Path(part).expanduser() for part in parts if part]
+
+
 def data_folders() -> list[Path]:
     """The folders of data sets, in order: $MLCDR_DATASETS, ./datasets, the checkout's, the user's cache.
 
     Outside a checkout, the package's own copy of the embedded data set comes last.
     """
-    folders = [Path(part).expanduser() for part in os.environ.get("MLCDR_DATASETS", "").split(os.pathsep) if part]
+    folders = list_folders("MLCDR_DATASETS")
     folders.append(Path("datasets"))
     checkout = checkout_folder()
     if checkout is not None:
@@ -89,7 +95,8 @@ def data_folders() -> list[Path]:
 def suffix(name: str) -> str:
     """The suffix of a file's name that stands for a form, in lower case (`.csv.gz`); empty for any other."""
     name = name.lower()
-    return max((each for each in SUFFIXES if name.endswith(each)), key=len, default="")
+    endings = [each for each in SUFFIXES if name.endswith(each)]
+    return max(endings, key=len, default="")
 
 
 def is_path(name_or_path: str) -> bool:

@@ -152,16 +152,19 @@ def _values(variable: Variable) -> Matrix:
     raw = _content(variable.raw, variable.is_compressed, most)
     elements = _first(raw, variable.order, 6 if is_sparse else 4)
     arrays = []
-    for kind, start, end in elements[3:]:
-        arrays.append(np.frombuffer(raw[start:end], np.dtype(variable.order + _TYPES.get(kind, "V0"))))
+    for number, start, end in elements[3:]:
+        kind = np.dtype(variable.order + _TYPES.get(number, "V0"))
+        arrays.append(np.frombuffer(raw[start:end], kind))
     if not is_sparse:
-        return np.ascontiguousarray(arrays[0].reshape((n, m), order="F"), dtype=np.float64)
+        values = arrays[0].reshape((n, m), order="F")
+        return np.ascontiguousarray(values, dtype=np.float64)
     rows, starts, values = arrays
     if rows.dtype.kind not in "iu" or starts.dtype.kind not in "iu":
         raise ValueError("its indices are no integers")
     n_stored = int(starts[-1])
-    parts = (values[:n_stored].astype(np.float64), rows[:n_stored].astype(np.int32), starts.astype(np.int32))
-    matrix = sparse.csc_array(parts, shape=(n, m))
+    values = values[:n_stored].astype(np.float64)
+    rows = rows[:n_stored].astype(np.int32)
+    matrix = sparse.csc_array((values, rows, starts.astype(np.int32)), shape=(n, m))
     check_indices(matrix)
     matrix = matrix.tocsr()
     matrix.sum_duplicates()

@@ -125,9 +125,9 @@ class FileSource:
 
     def _move_train_first(self, content: Content, n_test: int) -> Content:
         """Move the training rows to the front, of a full file that begins with the test rows."""
-        n = content.X.shape[0]
+        n, n_labels = content.Y.shape
         known = sources.entry(self.files.name).statistics
-        if (n, content.Y.shape[1]) != (known["n_instances"], known["n_labels"]):
+        if n != known["n_instances"] or n_labels != known["n_labels"]:
             stem = self.files.paths[0].parent / self.files.name
             needs = f"the predefined split needs {stem}-train.arff and -test.arff"
             fail(self.files.paths[0], f"not the known data set; {needs}")

@@ -87,7 +87,8 @@ class Columns:
         if list(names) == list(self.names):
             return X
         where = {name: j for j, name in enumerate(names)}
-        return X[:, [where[name] for name in self.names]]
+        order = [where[name] for name in self.names]
+        return X[:, order]
 
     def _encode(self, form: str, rows: Any, missing: Missing, options: Mapping[str, Any]) -> Matrix:
         """X of a table: a file or a DataFrame; its columns may be in any order, and further ones are ignored."""
@@ -128,7 +129,9 @@ class Columns:
 
     def _indicated(self) -> list[tuple[str, str | None]]:
         """For each column of X its feature, and the value of the feature that it indicates by 1 (None: a number)."""
-        found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in self.names}
+        found: dict[str, tuple[str, str | None]] = {}
+        for name in self.names:
+            found[name] = name, None
         for name, known in self.nominal.items():
             codes = {word: code for code, word in enumerate(known)}
             for column in columns_of(0, Attribute(name, codes, False, 0)):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from mlcdr.data.files import cache_folder
+from mlcdr.data.files import cache_folder, list_folders
 from mlcdr.data.sources import studies
 from mlcdr.errors import DataError
 
@@ -26,8 +25,7 @@ def locate_study(name: str) -> Path:
     DataError
         When there is no such file; the message states how to get it.
     """
-    folders = [Path(part).expanduser() for part in os.environ.get(FOLDERS, "").split(os.pathsep) if part]
-    places = [folder / name / "results.csv" for folder in folders]
+    places = [folder / name / "results.csv" for folder in list_folders(FOLDERS)]
     places.append(study_folder(name) / studies()[name].name)
     for path in places:
         if path.is_file():

@@ -152,7 +152,8 @@ class Synthetic:
         labels ^= rng.random(labels.shape) < self.noise
         irrelevant = rng.uniform(-1, 1, (n, self.irrelevant))
         rounds = -(-self.redundant // d)
-        copied = np.concatenate([rng.permutation(d) for _ in range(rounds)] or [np.arange(0)])[: self.redundant]
+        drawn = [np.arange(0), *(rng.permutation(d) for _ in range(rounds))]
+        copied = np.concatenate(drawn)[: self.redundant]
         return np.hstack([relevant, irrelevant, relevant[:, copied]]), labels.astype(np.uint8)
 
     def feature_names(self) -> tuple[str, ...]:
