@@ -58,11 +58,11 @@ class Imports:
             spec = ModuleSpec(package, None, origin="nowhere")
         if spec is None:  # there is no such module, which the import will report
             return
-        places = _places(spec)
+        sources = _sources(spec)
         here = Path.cwd()
-        shown = [place.relative_to(here) if place.is_relative_to(here) else place for place in places]
+        shown = [each.relative_to(here) if each.is_relative_to(here) else each for each in sources]
         where = ", ".join(map(str, shown)) or spec.origin or "nowhere"
-        if not (self.trust or (places and all(map(self._is_own, places)))):
+        if not (self.trust or (sources and all(map(self._is_own, sources)))):
             raise UnknownComponent(
                 f"{written} is not imported: {package} ({where}) is neither a plug-in, nor a class of scikit-learn, "
                 "nor below the config's folder; `--trust` (in Python trust=True) imports it, and runs what is in it"
@@ -72,8 +72,8 @@ class Imports:
             self._announced.add(module)
             self.announce(f"importing {module} ({where})")
 
-    def _is_own(self, place: Path) -> bool:
-        return self.folder is not None and place.is_relative_to(self.folder) and not is_installed(place)
+    def _is_own(self, source: Path) -> bool:
+        return self.folder is not None and source.is_relative_to(self.folder) and not is_installed(source)
 
 
 _stamps: dict[str, tuple[int, int]] = {}
@@ -94,7 +94,7 @@ def _reload_changed(module: str) -> None:
         del _stamps[module], sys.modules[module]
 
 
-def _places(spec: ModuleSpec) -> list[Path]:
+def _sources(spec: ModuleSpec) -> list[Path]:
     """The files or folders that a module would be read from; none for one that is a part of Python itself."""
     if spec.has_location and spec.origin:
         return [Path(spec.origin).resolve()]
