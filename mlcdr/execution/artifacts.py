@@ -78,9 +78,9 @@ class Keeping:
 
     def lacks(self, trial: Trial) -> bool:
         """Whether anything that is to be kept of a trial is missing."""
-        return (self.scores and not is_regular_file(self.scores_file(trial))) or (
-            self.models and self.model_file(trial) is None
-        )
+        if self.scores and not is_regular_file(self.scores_file(trial)):
+            return True
+        return self.models and self.model_file(trial) is None
 
     def write_scores(self, trial: Trial, model: ComposedClassifier, X: Any, arrays: Mapping[str, Any]) -> None:
         """Write the label sets, and the scores if there are any, that a fitted model gives rows X; with other arrays.
@@ -147,16 +147,20 @@ class Keeping:
         rows = []
         counts = {"scores": 0, "models": 0, "bytes": 0}
         for trial in trials:
-            scores = self.scores_file(trial)
-            found = (scores if is_regular_file(scores) else None, self.model_file(trial))
-            if not any(found):
+            files = {"scores": self.scores_file(trial), "models": self.model_file(trial)}
+            kept = {what: path for what, path in files.items() if path is not None and is_regular_file(path)}
+            if not kept:
                 continue
+            row: list[Any] = [trial.dataset, trial.method]
             point = dict(trial.point)
-            left = [trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split, trial.key]
-            rows.append([*left, *("" if p is None else p.relative_to(self.folder).as_posix() for p in found)])
-            counts["scores"] += found[0] is not None
-            counts["models"] += found[1] is not None
-            counts["bytes"] += sum(path.stat().st_size for path in found if path is not None)
+            row += [point.get(path, "") for path in swept]
+            row += [trial.split, trial.key]
+            for what in files:
+                row.append(kept[what].relative_to(self.folder).as_posix() if what in kept else "")
+            rows.append(row)
+            for what, path in kept.items():
+                counts[what] += 1
+                counts["bytes"] += path.stat().st_size
         header = ["dataset", "method", *swept, "split", "key", "scores", "model"]
         write_atomically(self.folder / INDEX, format_csv(header, rows))
         return {"index": f"{FOLDER}/{INDEX}", **counts}

@@ -6,12 +6,12 @@ a folder that may not be written.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Literal
 
 from mlcdr.errors import ResultsError
@@ -235,7 +235,7 @@ def _costs(timed: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     for dataset, seconds in timed:
         if seconds is not None:
             of_each[dataset].append(seconds)
-    return {dataset: fmean(seconds) for dataset, seconds in of_each.items()}
+    return {dataset: math.fsum(seconds) / len(seconds) for dataset, seconds in of_each.items()}
 
 
 def duration(seconds: float) -> str:
