@@ -16,7 +16,7 @@ from mlcdr.config.loading import experiment_from, experiment_yaml, load_experime
 from mlcdr.errors import ResultsError
 from mlcdr.execution.plan import survey
 from mlcdr.execution.runner import run
-from mlcdr.results.record import Run, duration, kept, progress
+from mlcdr.results.record import Run, duration, progress, read_statuses
 from tests import prepared, small
 from tests.faults.harness import until
 from tests.small import FOUR, SIZES, Gate, Outcome
@@ -123,7 +123,7 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
     line, environment = ["run", "slow.yaml", "-q", "-j", "1"], {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def done_trials() -> int:
-        return sum(status == "done" for status in kept(Path("results/small")).status.values())
+        return sum(status == "done" for status in read_statuses(Path("results/small")).status.values())
 
     process = prepared.Prepared(line, here, environment)
     try:

@@ -24,7 +24,7 @@ from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.experiment.tune import TuneSpec
-from mlcdr.results.record import Kept, duration, kept
+from mlcdr.results.record import Statuses, duration, read_statuses
 from mlcdr.results.record_file import Point
 from mlcdr.results.store import Store, place
 
@@ -99,7 +99,7 @@ def plan_run(
         failed = store.failed_places()
         wanted = [trial for trial in incomplete if place(trial) in failed]
     if wanted and any(spec.tune for spec in experiment.methods.values()):
-        listener.notice(f"{experiment.name}: {_describe_budget(parts, wanted, kept(store.path.parent).costs)}")
+        listener.notice(f"{experiment.name}: {_describe_budget(parts, wanted, read_statuses(store.path.parent).costs)}")
     keys = {trial.key for trial in wanted}
     pending: list[Group] = []
     # The longest work first, so that all workers are busy to the end.
@@ -211,7 +211,8 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     """
     folder = out / experiment.name
     experiment_yaml(experiment)  # refuses an experiment that is too long for a run
-    record, keeping = kept(folder), Keeping.of(experiment.keep, folder, experiment.keep_top)
+    record = read_statuses(folder)
+    keeping = Keeping.of(experiment.keep, folder, experiment.keep_top)
     datasets = []
     shared: dict[str, list[str]] = {}  # line → methods
     for spec in experiment.datasets:
@@ -223,7 +224,7 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     return Survey(folder, tuple(datasets), tuple(f"{', '.join(names)}: {line}" for line, names in shared.items()))
 
 
-def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> DatasetSurvey:
+def _survey_dataset(part: Part, record: Statuses, keeping: Keeping | None) -> DatasetSurvey:
     done = {key for key, status in record.status.items() if status == "done"}
     pending = _incomplete(part.trials, done, keeping)
     cost = record.costs.get(part.name)

@@ -206,14 +206,14 @@ def _lives(pid: int, start: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Statuses:
     """What is recorded in a folder: the status of each trial by key, and `Progress.costs`."""
 
     status: Mapping[str, str]
     costs: Mapping[str, float]
 
 
-def kept(folder: Path) -> Kept:
+def read_statuses(folder: Path) -> Statuses:
     """What is recorded in a results folder; nothing if there is none.
 
     Raises
@@ -226,7 +226,7 @@ def kept(folder: Path) -> Kept:
             trials = records.rows("trials", "key", "status", "dataset", "seconds")
     except NoRecord:
         trials = []
-    return Kept({row[0]: row[1] for row in trials}, _costs(row[2:] for row in trials))
+    return Statuses({row[0]: row[1] for row in trials}, _costs(row[2:] for row in trials))
 
 
 def _costs(timed: Iterable[tuple[str, float | None]]) -> dict[str, float]:

@@ -17,7 +17,7 @@ import pytest
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
-from mlcdr.results.record import kept, progress, read_failures, read_planned
+from mlcdr.results.record import progress, read_failures, read_planned, read_statuses
 from mlcdr.results.record_file import NoRecord, rows
 from mlcdr.results.store import EXPORTS, Store, started, this_host, this_process
 from tests.small import learner
@@ -108,7 +108,7 @@ def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(
     found = progress(tmp_path)
     assert (found.total("planned"), found.total("done"), found.total("failed")) == (4, 3, 1)
     assert found.costs == {"tiny": (4 * 0.5 + 1.5) / 5}
-    assert kept(tmp_path).status == {**dict.fromkeys("abde", "done"), "c": "failed"}
+    assert read_statuses(tmp_path).status == {**dict.fromkeys("abde", "done"), "c": "failed"}
     assert [failure.split for failure in read_failures(tmp_path)] == [2]
 
 
@@ -345,7 +345,7 @@ def test_after_a_kill_in_a_transaction_a_reader_changes_nothing_and_says_what_he
     dies_in_a_transaction(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     told = r"trials\.sqlite-journal: left by a run that was killed as it wrote; `mlcdr run` with its config heals"
-    for read in (read_failures, progress, kept):
+    for read in (read_failures, progress, read_statuses):
         with pytest.raises(ResultsError, match=told):
             read(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -358,7 +358,7 @@ def test_a_record_of_the_former_format_is_none_and_a_run_says_what_to_do(tmp_pat
         db.execute("CREATE TABLE trials (key TEXT)")
         db.execute(f"PRAGMA application_id = {0x6D6C6364}")
         db.execute("PRAGMA user_version = 1")
-    assert kept(tmp_path).status == {}
+    assert read_statuses(tmp_path).status == {}
     for read in (progress, read_failures):
         with pytest.raises(NoRecord, match="recorded by an older mlcdr"):
             read(tmp_path)

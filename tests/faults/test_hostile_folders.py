@@ -399,14 +399,14 @@ def test_the_terminal_obeys_no_name_of_a_folder(folder: Path, mlcdr: Command) ->
 
 def test_a_record_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed at whatever statement, a run leaves no part of a record; nor does a reader find one meanwhile."""
-    from mlcdr.results.record import kept
+    from mlcdr.results.record import read_statuses
     from mlcdr.results.store import Store
 
     seen = []
 
     def look(statement: str) -> None:
         seen.append((tmp_path / "trials.sqlite").exists())
-        assert kept(tmp_path).status == {}
+        assert read_statuses(tmp_path).status == {}
 
     connect = sqlite3.connect
 
