@@ -162,8 +162,9 @@ class Significance:
         pairs, rows = self.pairs, []
         for at in itertools.combinations(self.order, 2):
             i, j = at
-            numbers = (pairs.advantage[at], *pairs.counts[at], pairs.effect[at], pairs.p[at], pairs.holm[at])
-            rows.append((self.methods[i], self.methods[j], *numbers, *self._posterior(i, j)))
+            names = self.methods[i], self.methods[j]
+            tested = pairs.effect[at], pairs.p[at], pairs.holm[at]
+            rows.append((*names, pairs.advantage[at], *pairs.counts[at], *tested, *self._posterior(i, j)))
         likely = ["p_worse", "p_equal", "p_better"] if self.posteriors else []
         return pd.DataFrame(rows, columns=[*_PAIR, *likely])
 
@@ -204,8 +205,8 @@ def _show_pair(pair: Any, digits: int) -> list[str | Text]:
         holm = text(f"{pair.p_holm:.4f}", pair.p_holm <= ALPHA)
     better, effect = signed(pair.better_by, digits), signed(pair.rank_biserial, 2)
     counts = format_counts([pair.wins, pair.ties, pair.losses])
-    likely = pair[len(_PAIR) + 1 :]
-    return [pair.method, pair.against, better, counts, effect, p, holm, *(f"{share:.3f}" for share in likely)]
+    likely = [f"{share:.3f}" for share in pair[len(_PAIR) + 1 :]]
+    return [pair.method, pair.against, better, counts, effect, p, holm, *likely]
 
 
 def assess(

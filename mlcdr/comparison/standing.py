@@ -150,14 +150,15 @@ def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
             f"({join_words(list(own))})"
         )
     theirs = yardstick.study_values(measure).loc[whole.index]
+    higher_is_better = measure.higher_is_better
     cd = critical_difference(theirs.shape[1] + 1, len(whole), ALPHA)
     called = {theirs: ours for ours, theirs in yardstick.named.items()}
     return Standing(
         measure=measure,
         title=yardstick.title(measure),
         datasets=tuple(called[dataset] for dataset in whole.index),
-        ranks=average_present_ranks(theirs, measure.higher_is_better).to_dict(),
-        placed={name: _place(values, theirs, measure.higher_is_better, cd) for name, values in whole.items()},
+        ranks=average_present_ranks(theirs, higher_is_better).to_dict(),
+        placed={name: _place(values, theirs, higher_is_better, cd) for name, values in whole.items()},
         cd=cd,
         notes=tuple(_list_notes(yardstick, measure, list(whole.index))),
     )
@@ -168,8 +169,13 @@ def _place(own: pd.Series, theirs: pd.DataFrame, higher_is_better: bool, cd: flo
     averages = average_present_ranks(pd.concat({"": own, **theirs}, axis="columns"), higher_is_better)
     rank = averages.pop("")
     ahead = sum(other < rank and not are_same(other, rank) for other in averages)
-    better, worse = averages.index[rank - averages >= cd], averages.index[averages - rank >= cd]
-    return Placed(rank, ahead + 1, _count_wins(own, theirs, higher_is_better), tuple(better), tuple(worse))
+    return Placed(
+        rank=rank,
+        place=ahead + 1,
+        counts=_count_wins(own, theirs, higher_is_better),
+        better=tuple(averages.index[rank - averages >= cd]),
+        worse=tuple(averages.index[averages - rank >= cd]),
+    )
 
 
 def _count_wins(own: pd.Series, theirs: pd.DataFrame, higher_is_better: bool) -> dict[str, tuple[int, int, int]]:
@@ -178,7 +184,8 @@ def _count_wins(own: pd.Series, theirs: pd.DataFrame, higher_is_better: bool) ->
     signs = np.sign(-behind if higher_is_better else behind)
     counts = {}
     for method in signs:
-        wins, ties, losses = (int((signs[method] == sign).sum()) for sign in (1, 0, -1))
+        found = signs[method].value_counts()
+        wins, ties, losses = (int(found.get(sign, 0)) for sign in (1, 0, -1))
         if wins + ties + losses:
             counts[method] = (wins, ties, losses)
     return counts

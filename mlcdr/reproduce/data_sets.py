@@ -134,7 +134,8 @@ class FactsComparison:
             lines.append((cell.dataset, cell.metric, ours, cell.published or NOTHING, verdict))
         header = ("Dataset", "Fact", "Ours", "Published", "Verdict")
         caption = f"The data compared with {self.table}"
-        return make_sheet(caption, header, lines, 2, self._notes(), (4,), nested=1).terminal(width, colour)
+        sheet = make_sheet(caption, header, lines, 2, self._notes(), (4,), nested=1)
+        return sheet.terminal(width, colour)
 
     def _notes(self) -> list[str]:
         judged = self.count("agrees") + self.count("differs")
@@ -172,7 +173,8 @@ def check_facts(names: Sequence[str], table: str) -> FactsComparison:
         When there is no such table, or it has none of the data sets.
     """
     cells, rules = load_facts_table(table), rules_for(table)
-    called = {printed: rules.datasets.get(printed, printed) for printed in cells["dataset"].unique()}
+    datasets = cells["dataset"].unique()
+    called = {printed: rules.datasets.get(printed, printed) for printed in datasets}
     wanted = {name.casefold() for name in names}
     ours: dict[str, Mapping[str, Any]] = {}
     absent: dict[str, DataError] = {}
@@ -190,12 +192,13 @@ def check_facts(names: Sequence[str], table: str) -> FactsComparison:
     if not ours:
         raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {', '.join(called)})")
     judged = _judge_facts(cells, ours, rules)
-    return FactsComparison(table, judged, rules, tuple(called[printed] for printed in ours), tuple(absent))
+    compared = tuple(called[printed] for printed in ours)
+    return FactsComparison(table, judged, rules, compared, tuple(absent))
 
 
 def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rules: Rules) -> pd.DataFrame:
-    judged = cells[[*KEY, "spread", "spread_kind"]].assign(published=cells["mean"], se=math.nan, n=0, z=math.nan, at="")
-    judged["published_se"] = math.nan
+    judged = cells[[*KEY, "spread", "spread_kind"]].assign(published=cells["mean"], n=0, at="")
+    judged[["se", "published_se", "z"]] = math.nan
     counted = [_count(cell, ours) for cell in cells.itertuples()]
     judged["ours"] = pd.Series(counted, judged.index, dtype=float)
     judged["difference"] = judged["ours"] - cells["mean"].replace("", "nan").astype(float)
@@ -205,7 +208,8 @@ def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rul
 
 def _count(cell: Any, ours: Mapping[str, Mapping[str, Any]]) -> float:
     """Our number for a printed fact; NaN where there is none."""
-    value = ours.get(cell.dataset, {}).get(_CALLED.get(cell.metric, cell.metric))
+    fact = _CALLED.get(cell.metric, cell.metric)
+    value = ours.get(cell.dataset, {}).get(fact)
     return float(value) if isinstance(value, int | float) else math.nan
 
 

@@ -137,7 +137,8 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
     judged = judged.astype({"ours": float, "se": float, "n": int})
     judged[["published", "spread", "spread_kind"]] = cells[["mean", "spread", "spread_kind"]].to_numpy()
     judged["published_se"] = published_errors(judged, rules)
-    judged["difference"] = judged["ours"] - judged["published"].replace("", "nan").astype(float)
+    published = judged["published"].replace("", "nan").astype(float)
+    judged["difference"] = judged["ours"] - published
     if rules.spread == "standard_error":
         spread = list(map(math.hypot, judged["se"], judged["published_se"]))
     elif rules.spread == "repetitions":
@@ -153,7 +154,8 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
 def _give_verdicts(judged: pd.DataFrame, rules: Rules) -> np.ndarray:
     names = zip(judged["dataset"], judged["method"], judged["metric"], strict=True)
     known = np.array([bool(rules.why_not(*each)) for each in names], dtype=bool)
-    within = (judged["difference"].abs() <= rules.tolerance + _ROUNDING) | (judged["z"].abs() <= rules.max_z)
+    tolerated = judged["difference"].abs() <= rules.tolerance + _ROUNDING
+    within = tolerated | (judged["z"].abs() <= rules.max_z)
     in_turn: list[tuple[Any, Verdict]] = [
         ((judged["n"] == 0) & (judged["published"] != ""), "not run"),
         (judged["difference"].isna(), "n/a"),
@@ -161,7 +163,8 @@ def _give_verdicts(judged: pd.DataFrame, rules: Rules) -> np.ndarray:
         (within, "agrees"),
         (judged["z"].isna(), "undecided"),
     ]
-    return np.select([each for each, _ in in_turn], [verdict for _, verdict in in_turn], "differs")
+    where, verdicts = zip(*in_turn, strict=True)
+    return np.select(where, verdicts, "differs")
 
 
 def published_errors(judged: pd.DataFrame, rules: Rules) -> pd.Series:

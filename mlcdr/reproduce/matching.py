@@ -38,7 +38,7 @@ def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataF
     ours["n"] = ours["n"].fillna(0).astype(int)
     ours["at"] = [_describe_grid_point(results, row) for row in rows]
     if rules.spread == "repetitions":
-        ours["se"] = ours["se"].where(ours["n"] == 0, _deviations(results, rows, ours["se"]))
+        ours["se"] = _deviations(results, rows, ours["se"])
     return ours
 
 
@@ -47,7 +47,8 @@ def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]
     summary = results.summary
     rows: dict[tuple[str, str, str], list[int]] = {}
     for row, dataset, method, metric in summary[["dataset", "method", "metric"]].itertuples():
-        rows.setdefault((plain_word(dataset), plain_word(method), metric), []).append(row)
+        place = plain_word(dataset), plain_word(method), metric
+        rows.setdefault(place, []).append(row)
     found = []
     for cell in cells.itertuples():
         dataset = plain_word(rules.datasets.get(cell.dataset, cell.dataset))
@@ -118,9 +119,12 @@ def _describe_grid_point(results: Results, row: int) -> str:
 def _deviations(results: Results, rows: list[int], errors: pd.Series) -> list[float]:
     """The standard deviation of the repetitions of each number, or its standard error where they are too few."""
     keys = results.keys
-    means = results.repetition_means.astype(dict.fromkeys(keys, str)).groupby(keys)["value"].agg(list).to_dict()
+    texts = results.repetition_means.astype(dict.fromkeys(keys, str))
+    means = texts.groupby(keys)["value"].agg(list).to_dict()
     found = []
     for row, error in zip(rows, errors, strict=True):
-        own = means.get(tuple(results.summary.loc[row, keys]), []) if row != _NO_ROW else []
+        own: list[float] = []
+        if row != _NO_ROW:
+            own = means.get(tuple(results.summary.loc[row, keys]), own)
         found.append(statistics.stdev(own) if len(own) >= FEWEST else error)
     return found

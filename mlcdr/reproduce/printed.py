@@ -27,7 +27,7 @@ _COLUMNS = [*KEY, "mean", "spread", "spread_kind", "rank", "note"]
 
 def list_files() -> list[str]:
     """All files of printed numbers, `PAPER/TABLE`, sorted."""
-    return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*.csv"))
+    return sorted(f"{path.parent.name}/{path.stem}" for path in FOLDER.glob("*/*.csv"))
 
 
 @cache
@@ -39,19 +39,22 @@ def read_cells(table: str) -> pd.DataFrame:
 
 def list_tables() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
-    return [name for name in list_files() if _has_cells(name, of_methods=True)]
+    return [name for name in list_files() if _has_results(name)]
 
 
 def list_facts_tables() -> list[str]:
     """The published tables of facts about data sets, `PAPER/TABLE`, sorted."""
-    of_methods = list_tables()
-    return [name for name in list_files() if name not in of_methods and _has_cells(name, of_methods=False)]
+    return [name for name in list_files() if _has_facts(name) and not _has_results(name)]
 
 
-def _has_cells(table: str, of_methods: bool) -> bool:
+def _has_results(table: str) -> bool:
     cells = read_cells(table)
-    named = cells["method"] != ""
-    return bool((named & (cells["metric"] != "")).any() if of_methods else (~named & (cells["dataset"] != "")).any())
+    return bool(((cells["method"] != "") & (cells["metric"] != "")).any())
+
+
+def _has_facts(table: str) -> bool:
+    cells = read_cells(table)
+    return bool(((cells["method"] == "") & (cells["dataset"] != "")).any())
 
 
 def load_table(table: str) -> pd.DataFrame:

@@ -79,7 +79,7 @@ class PublishedComparison(ShownSheet):
 
     def _describe_worst(self) -> list[str]:
         """The cell with the largest |z|: of those that differ, or of all if none does."""
-        judged = self.cells[self.cells["z"].notna() & (self.cells["verdict"] != "not reproducible")]
+        judged = self.cells[self.cells["verdict"].isin(["agrees", "differs"])].dropna(subset="z")
         differing = judged[judged["verdict"] == "differs"]
         worst = differing if len(differing) else judged
         if worst.empty:
@@ -136,7 +136,8 @@ class PublishedComparison(ShownSheet):
 
     def _absent(self) -> list[str]:
         """The data sets without a cell in the results: a note names them, in place of rows of dashes."""
-        there = self.cells.loc[~self.cells["verdict"].isin(["not run", "n/a"]), "dataset"].unique()
+        without = self.cells["verdict"].isin(["not run", "n/a"])
+        there = set(self.cells["dataset"][~without])
         return [name for name in self.cells["dataset"].unique() if name not in there]
 
 
@@ -188,7 +189,8 @@ def compare_with_published(results: Sequence[Results], table: str) -> list[Publi
     n_found = sum((each["n"] > 0).astype(int) for each in ours)
     if (n_found < 2).all():
         return [_compare(results, ours, cells, table)]
-    return [_compare([each], [own], cells, table) for each, own in zip(results, ours, strict=True)]
+    pairs = zip(results, ours, strict=True)
+    return [_compare([each], [own], cells, table) for each, own in pairs]
 
 
 def _compare(
@@ -233,7 +235,8 @@ def _few(items: Iterable[str]) -> str:
 
 def mark_verdict(cell: Any) -> tuple[str, str]:
     """The mark of a judged cell in a table: its verdict, and what the paper prints."""
-    _, printed, difference, z, verdict = (each if isinstance(each, str) else each.plain for each in show_cell(cell))
+    shown = show_cell(cell)
+    _, printed, difference, z, verdict = (each if isinstance(each, str) else each.plain for each in shown)
     return verdict.replace(" ", "-"), f"published {printed}\ndiff. {difference}, z {z}: {verdict}"
 
 

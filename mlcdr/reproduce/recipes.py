@@ -107,8 +107,7 @@ def config_folder() -> Path:
 
 def recipes() -> dict[str, Recipe]:
     """All configs of papers, by name, sorted."""
-    folder = config_folder()
-    paths = {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.glob("*/*.yaml"))}
+    paths = {f"{path.parent.name}/{path.stem}": path for path in sorted(config_folder().glob("*/*.yaml"))}
     tables = printed.list_tables()
     found = {}
     for name, path in paths.items():
@@ -172,8 +171,9 @@ def compared_tables(target: str, step: Step, experiment: Experiment) -> list[str
 
     A table of times that other configs fill is among them only if `target` names it.
     """
-    times = _times_of_others(step, experiment)
-    return [each for each in tables_of(step.recipe, experiment) if each not in times or _names(target, each)]
+    tables = tables_of(step.recipe, experiment)
+    unasked = [table for table in _times_of_others(step, experiment) if not _names(target, table)]
+    return [table for table in tables if table not in unasked]
 
 
 def measures_times(target: str, step: Step, experiment: Experiment) -> bool:
@@ -222,7 +222,8 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
         raise UserError(_describe_unknown(target))
     if small:
         return [_small(recipe) for recipe in wanted]
-    return [Step(recipe) for recipe in [*wanted, *(_large_parts(target, wanted) if large else ())]]
+    parts = _large_parts(target, wanted) if large else []
+    return [Step(recipe) for recipe in [*wanted, *parts]]
 
 
 def _recipes_named(name: str) -> list[Recipe]:
@@ -276,7 +277,8 @@ def _small(recipe: Recipe) -> Step:
         return Step(ready, description=f"small: {ready.outline.description or ready.path.name}")
     experiment = recipe.outline
     sizes = {spec.name: n_values(spec.name) for spec in experiment.datasets}
-    kept = [name for name, size in sizes.items() if size <= _MAX_VALUES] or [min(sizes, key=lambda name: sizes[name])]
+    kept = [name for name, size in sizes.items() if size <= _MAX_VALUES]
+    kept = kept or [min(sizes, key=sizes.__getitem__)]
     datasets = [spec.plain() for spec in experiment.datasets if spec.name in kept]
     changes = [f"datasets={json.dumps(datasets)}", f"name={experiment.name}_{SMALL}"]
     reduced = [f"{len(kept)} of {len(sizes)} data sets ({', '.join(kept)})"]

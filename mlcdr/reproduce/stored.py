@@ -109,8 +109,9 @@ def read_record(folder: Path | None = None) -> list[StoredRun]:
     for path in sorted(each.parent for each in folder.glob("*/*/manifest.json")):
         rows = read_csv(path / "comparison.csv", ResultsError)
         next(rows, None)  # the header
-        tables = tuple(dict.fromkeys(row[0] for _, row in rows))
-        found.append(StoredRun(path.relative_to(folder).as_posix(), path, StoredManifest.read(path), tables))
+        tables = dict.fromkeys(row[0] for _, row in rows)
+        name = f"{path.parent.name}/{path.name}"
+        found.append(StoredRun(name, path, StoredManifest.read(path), tuple(tables)))
     return found
 
 
@@ -123,8 +124,8 @@ def stored_results(table: str) -> list[Results]:
         When the record has none of that name, or it is a table of data sets.
     """
     runs = read_record()
-    names = list(dict.fromkeys(itertools.chain(*((run.name, *run.tables) for run in runs))))
-    table = full_name(table, names)
+    names = dict.fromkeys(itertools.chain(*((run.name, *run.tables) for run in runs)))
+    table = full_name(table, list(names))
     found = [run for run in runs if run.name in (table, f"{table}_{LARGE}")]
     found = found or [run for run in runs if table in run.tables and not run.variant]
     if any(run.counts_data for run in found):
