@@ -26,12 +26,12 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute, read_header
 from mlcdr.data.lines import (
     BLANKS,
+    IN_ROW,
     Line,
     expect_end,
     fail_unreadable,
     list_values,
     quote,
-    read_quoted,
     read_token,
     skip_blanks,
 )
@@ -298,15 +298,7 @@ def _split(line: Line, text: str) -> Iterator[tuple[str, bool]]:
     """The comma-separated tokens of a dense row, each with whether it was quoted."""
     end = -1
     while end < len(text):
-        start = skip_blanks(text, end + 1)
-        quoted = start < len(text) and text[start] in "'\""
-        if quoted:
-            token, end = read_quoted(line, text, start)
-            end = skip_blanks(text, end)
-            if end < len(text) and text[end] != ",":
-                line.fail(f"unexpected {quote(text[end:])} after a quoted value; expected a comma")
-        else:
-            end = text.find(",", start)
-            end = len(text) if end < 0 else end
-            token = text[start:end].strip(BLANKS)
+        token, quoted, end = read_token(line, text, end + 1, IN_ROW)
+        if end < len(text) and text[end] != ",":
+            line.fail(f"unexpected {quote(text[end:])} after a quoted value; expected a comma")
         yield token, quoted

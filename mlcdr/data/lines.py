@@ -11,7 +11,9 @@ from mlcdr.errors import DataError, escape_control_characters
 
 BLANKS = " \t\r\n"
 _QUOTED = {"'": re.compile(r"'((?:[^'\\]|\\.)*)'"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"')}
-_UNQUOTED = re.compile(r"[^,}]*")
+IN_BRACES = re.compile(r"[^,}]*")
+IN_ROW = re.compile(r"[^,]*")
+"""An unquoted token within braces, and of a row without them."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"} | {char: char for char in "\\'\"%{},"}
 
@@ -88,8 +90,8 @@ def read_quoted(line: Line, text: str, start: int) -> tuple[str, int]:
     return _unescape(match.group(1)), match.end()
 
 
-def read_token(line: Line, text: str, start: int) -> tuple[str, bool, int]:
-    """Read a value within braces: a quoted token, or the text up to the next `,` or `}`, without blanks at its ends.
+def read_token(line: Line, text: str, start: int, unquoted: re.Pattern[str] = IN_BRACES) -> tuple[str, bool, int]:
+    """Read a value: a quoted token, or the text that matches `unquoted`, without blanks at its ends.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def read_token(line: Line, text: str, start: int) -> tuple[str, bool, int]:
     if start < len(text) and text[start] in _QUOTED:
         token, end = read_quoted(line, text, start)
         return token, True, skip_blanks(text, end)
-    match = _UNQUOTED.match(text, start)
+    match = unquoted.match(text, start)
     assert match is not None
     return match.group().strip(BLANKS), False, match.end()
 
