@@ -149,7 +149,7 @@ class BaselineComparison(ShownSheet):
         ]
         if len(listed):
             notes.append("Effect: rank-biserial correlation over splits, +1 where new is better in all.")
-        for metric, logs in self.cells[is_time].groupby("metric", sort=False)["loss"]:
+        for metric, logs in self.cells[is_time].groupby("metric", sort=False, observed=True)["loss"]:
             ratio = math.exp(math.fsum(logs) / len(logs))
             notes.append(f"{metric}: × {ratio:.2f} in the geometric mean of {len(logs)} cells.")
         return [*notes, *self.remarks]
@@ -208,7 +208,7 @@ def compare_runs(
     ratios = {dataset: _test_to_train(old, dataset, before) for dataset in datasets}
     judged = []
     undefined = 0
-    for place, splits in paired.groupby(key, sort=False):
+    for place, splits in paired.groupby(key, sort=False, observed=True):
         cell = dict(zip(key, place, strict=True))
         known = facts[cell["metric"]]
         if known.higher_is_better is None or (of_means and known.is_time):
@@ -286,8 +286,8 @@ def _list_remarks(
         named = missing["dataset"] + " " + missing["method"]
         shown = join_words(named.unique().tolist()[:_NAMED])
         yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({shown})."
-    n_splits = before.groupby(key)["split"].count()
-    n_paired = paired.groupby(key)["split"].count()
+    n_splits = before.groupby(key, observed=True)["split"].count()
+    n_paired = paired.groupby(key, observed=True)["split"].count()
     if shorter := int((n_paired < n_splits[n_paired.index]).sum()):
         yield f"{shorter} cells lack splits in {new.folder}; paired are the common ones."
     if undefined:
@@ -347,8 +347,9 @@ def _judge(cells: pd.DataFrame, key: list[str], of_means: bool) -> pd.DataFrame:
     for name in ("p_worse", "p_better"):
         cells[name] = cells.groupby("is_time")[name].transform(holm)
     paths = key[2:-1]
-    points = cells[paths].itertuples(index=False, name=None)
-    settings = [", ".join(filter(None, point)) for point in points]
+    # with the method, because older versions of pandas give no rows of no columns
+    points = cells[["method", *paths]].itertuples(index=False, name=None)
+    settings = [", ".join(filter(None, point)) for _, *point in points]
     cells.insert(2, "setting", pd.Series(settings, cells.index, dtype=object))
     untested = cells["p_worse"].isna()
     beyond = cells["loss"].abs() > cells["margin"]

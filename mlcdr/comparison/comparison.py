@@ -66,7 +66,7 @@ class Comparison(ShownSheet):
     def average_ranks(self) -> dict[str, float]:
         """Method → average rank over `ranked`; empty if nothing can be ranked."""
         ranked = self.cells[self.cells["rank"].notna()]
-        averages = ranked.groupby("method", sort=False)["rank"].mean()
+        averages = ranked.groupby("method", sort=False, observed=True)["rank"].mean()
         return dict(averages.items())
 
     @cached_property
@@ -183,7 +183,7 @@ def _rows(cells: pd.DataFrame, labels: list[str]) -> list[tuple[str | Text, ...]
     """A row for each method, or each data set and method: its means, and how it stands in them."""
     standing = _stand(cells, labels)
     rows: list[tuple[str | Text, ...]] = []
-    for label, own in cells.groupby(labels, sort=False):
+    for label, own in cells.groupby(labels, sort=False, observed=True):
         means = [_show_mean(cell) for cell in own.itertuples()]
         rows.append((*label, *means, *standing.get(label, _UNRANKED)))
     return rows
@@ -205,7 +205,7 @@ def _stand(cells: pd.DataFrame, by: list[str]) -> dict[Any, tuple[Text, Text]]:
     """For each group of ranked cells: its wins, ties and losses, and its average rank."""
     ranked = cells[cells["rank"].notna()]
     standing = {}
-    for key, own in ranked.groupby(by, sort=False):
+    for key, own in ranked.groupby(by, sort=False, observed=True):
         counts = own[["wins", "ties", "losses"]].sum()
         standing[key] = (text(format_counts(counts)), text(f"{own['rank'].mean():.2f}"))
     return standing

@@ -39,7 +39,7 @@ def rank_cells(results: Results, metric: str) -> pd.DataFrame:
     cells["bold"] = mark_best(results, cells, block)
     cells["whole"] = _are_whole(results, cells, block)
     cells["rank"] = _rank(results, metric, cells)
-    ranks = cells.groupby(block, sort=False)["rank"]
+    ranks = cells.groupby(block, sort=False, observed=True)["rank"]
     n_ranked = ranks.transform("count")
     cells["losses"] = ranks.rank("min") - 1
     cells["wins"] = n_ranked - ranks.rank("max")
@@ -72,7 +72,7 @@ def _are_whole(results: Results, cells: pd.DataFrame, block: list[str]) -> pd.Se
     there = cells[cells["n"] > 0]
     n_methods = there["method"].nunique()
     can = results.are_comparable(there, block).reindex(cells.index, fill_value=False)
-    by_block = cells.assign(can=can).groupby(block, sort=False)
+    by_block = cells.assign(can=can).groupby(block, sort=False, observed=True)
     counts = by_block["can"].transform("sum")
     return (counts == n_methods) & (n_methods > 1)
 

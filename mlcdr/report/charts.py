@@ -114,7 +114,7 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
         points = tried[(tried["criterion"] == criterion) & (tried[path] != "")]
         places = _place_tried(ax, path, points[path].unique().tolist())
         ax.set_ylabel(name_metric(results, criterion), parse_math=False)
-        for method, own in points.groupby("method", sort=False):
+        for method, own in points.groupby("method", sort=False, observed=True):
             look = styles.mark(results.methods.index(method))
             (line,) = ax.plot(own[path].map(places), own["mean"], linestyle="none", **look)
             _name_line(line, hover, [_name_tried(point, tuned) for point in own.to_dict("records")])

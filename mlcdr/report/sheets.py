@@ -59,7 +59,7 @@ def tabulate_numbers(results: Results, dataset: str) -> Sheet:
     """Every mean of a data set: methods and points down, metrics across."""
     cells = _list_cells(results, dataset)
     rows: list[tuple[str | Text, ...]] = []
-    for (method, *point), places in cells.groupby(["method", *results.swept], sort=False):
+    for (method, *point), places in cells.groupby(["method", *results.swept], sort=False, observed=True):
         shown = [_show_number(results, cell) for cell in places.to_dict("records")]
         rows.append((method, *(value or DASH for value in point), *shown))
     heads = ["Method", *(shorten_path(path, results.swept) for path in results.swept)]

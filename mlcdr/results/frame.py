@@ -22,7 +22,8 @@ the numbers that stand there, NaN where there are none. A method without a swept
 at all values of it. `results.points` are the points of the sweep, one tuple of values of `results.swept` each;
 `results.datasets`, `.methods`, `.metrics` and `.values(path)` are what there is, in order.
 
-Group frames with `group`: pandas' own `groupby` may make each combination of categories a group.
+Group frames with `group`, or `groupby(…, observed=True)`: older versions of pandas make each combination of categories
+a group.
 """
 
 from __future__ import annotations

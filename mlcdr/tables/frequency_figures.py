@@ -31,7 +31,7 @@ def write_all(results: Results, labels: pd.DataFrame) -> list[Path]:
 
 def draw_all(results: Results, labels: pd.DataFrame) -> Iterator[Drawing]:
     """The figure of each data set and metric."""
-    for (dataset, metric), cells in labels.groupby(["dataset", "metric"], sort=False):
+    for (dataset, metric), cells in labels.groupby(["dataset", "metric"], sort=False, observed=True):
         title = f"{results.name}: {metric} by label, {dataset}"
         stem = f"labels_{layouts.file_name(dataset)}_{metric}"
         n_labels = labels.loc[labels["dataset"] == dataset, "label"].nunique()
@@ -43,7 +43,7 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int) -> Figu
     """A point for each label and method, and a line through the means of labels that are about as frequent."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.add_subplot()
-    for k, (method, points) in enumerate(cells.groupby("method", sort=False)):
+    for k, (method, points) in enumerate(cells.groupby("method", sort=False, observed=True)):
         x = points["frequency"].to_numpy()
         y = points["value"].to_numpy()
         axes.plot(x, y, ".", color=styles.colour(k), alpha=0.3, markersize=3, markeredgewidth=0)

@@ -165,7 +165,7 @@ def _normalise(cells: pd.DataFrame, layout: FigureLayout, by: str) -> pd.DataFra
     """
     if layout.normalise == "none":
         return cells
-    unit = cells.groupby(by, sort=False)["mean"].transform(layout.normalise)
+    unit = cells.groupby(by, sort=False, observed=True)["mean"].transform(layout.normalise)
     nought = cells.loc[unit == 0, by]
     if len(nought):
         raise ResultsError(f"normalise: {layout.normalise}: the value of {nought.iloc[0]} to divide by is 0")
