@@ -61,7 +61,7 @@ def draw_curves(results: Results, dataset: str, prefix: str) -> tuple[list[Chart
     list of Chart, int
         And how many settings have no chart, because they are so many.
     """
-    several = [path for path in results.swept if len(results.values(path)) > 1]
+    several = [path for path, n in results.sweep.items() if n > 1]
     if not several:
         return [], 0
     path = several[-1]
@@ -70,11 +70,13 @@ def draw_curves(results: Results, dataset: str, prefix: str) -> tuple[list[Chart
     charts = []
     for k, setting in enumerate(settings[:_SETTINGS]):
         at = dict(zip(others, setting, strict=True))
-        figure = draw_figure(results, LayoutSpec(layout="curves", options={"x": path, "at": at}), dataset)
-        along = [shorten_path(path, results.swept)]
-        along += [f"{shorten_path(other, results.swept)} = {value}" for other, value in at.items()]
+        entry = LayoutSpec(layout="curves", options={"x": path, "at": at})
+        figure = draw_figure(results, entry, dataset)
+        title = f"{dataset} along {shorten_path(path, results.swept)}"
+        for other, value in at.items():
+            title += f", {shorten_path(other, results.swept)} = {value}"
         hover = _name_points(figure, results.values(path))
-        charts.append(Chart(f"{dataset} along {', '.join(along)}", figure, f"{prefix}-{k}", hover))
+        charts.append(Chart(title, figure, f"{prefix}-{k}", hover))
     return charts, len(settings[_SETTINGS:])
 
 
@@ -117,7 +119,8 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
         for method, own in points.groupby("method", sort=False, observed=True):
             look = styles.mark(results.methods.index(method))
             (line,) = ax.plot(own[path].map(places), own["mean"], linestyle="none", **look)
-            _name_line(line, hover, [_name_tried(point, tuned) for point in own.to_dict("records")])
+            texts = [_name_tried(point, tuned) for point in own.to_dict("records")]
+            _name_line(line, hover, texts)
             legend[method] = line
     add_legend(figure, legend, "")
     return Chart(f"{dataset}: the points tried", figure, prefix, hover)
@@ -154,5 +157,6 @@ def _list_tried(results: Results, dataset: str) -> pd.DataFrame:
         tried = pd.concat([tried.astype(object), seen.astype(object)])
     tried = tried[tried["dataset"] == dataset].drop(columns=["dataset", "split"])
     paths = [name for name in tried if name not in ("method", "criterion", "value")]
-    points = summarise(tried.fillna(dict.fromkeys(paths, "")), ["method", "criterion", *paths])
+    tried = tried.fillna(dict.fromkeys(paths, ""))
+    points = summarise(tried, ["method", "criterion", *paths])
     return points[points["mean"].abs() <= LARGEST]

@@ -134,7 +134,8 @@ def _open_manifest(folder: Path, problems: list[str]) -> tuple[Manifest, str]:
 
 def _summarise(folder: Path, experiment: Experiment, manifest: Manifest, results: Results | None) -> dict[str, Any]:
     """The head of the page, and the failures."""
-    datasets = list(dict.fromkeys([*(results.datasets if results else ()), *manifest.datasets]))
+    known = results.datasets if results else ()
+    datasets = list(dict.fromkeys([*known, *manifest.datasets]))
     scored = _count_scored(results)
     kinds: list[Kind] = []
     unknown = ""
@@ -217,13 +218,15 @@ def _show_results(results: Results, manifest: Manifest) -> dict[str, Any]:
     """Tables, ranks, diagrams, times, and what is shown of each data set."""
     compared = [comparison.compare_methods(results, metric) for metric in results.metrics]
     printed = list(_compare_published(results))
-    diagrams_drawn = diagrams.draw_all(compared, results.methods).items()
+    pictures: list[Chart] = []
+    for title, figure in diagrams.draw_all(compared, results.methods).items():
+        pictures.append(Chart(title, figure, f"diagram{len(pictures)}"))
     return {
         "tables": _make_tables(results, printed),
         "published": printed,
         "ranks": sheets.tabulate_ranks(results, compared),
         "comparisons": {sheets.name_metric(results, each.metric): each.sheet for each in compared},
-        "diagrams": [Chart(title, figure, f"diagram{k}") for k, (title, figure) in enumerate(diagrams_drawn)],
+        "diagrams": pictures,
         "without_diagrams": f"No diagram: {diagrams.WITHOUT_TESTS}.",
         "datasets": [_show_dataset(results, manifest, dataset) for dataset in results.datasets],
         "times": sheets.tabulate_times(results),
@@ -241,7 +244,9 @@ def _make_tables(
     results: Results, printed: Sequence[published.PublishedComparison]
 ) -> Iterator[tuple[str, Sheet | None]]:
     """The tables that the experiment asks for, with the published numbers; in place of one that cannot be made, why."""
-    marks = {key: mark for each in printed for key, mark in published.mark_cells(each, results).items()}
+    marks: dict[Any, tuple[str, str]] = {}
+    for each in printed:
+        marks |= published.mark_cells(each, results)
     for entry in tables.list_entries(results):
         try:
             yield "", tables.make_table(results, entry, marks).sheet

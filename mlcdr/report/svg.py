@@ -24,7 +24,12 @@ _THEME = {colour: f"var(--c{k})" for k, colour in enumerate(styles.COLOURS)}
 _THEME |= {"#000000": "currentColor", "#ffffff": "var(--paper)", "#dddddd": "var(--rule)", "#444444": "currentColor"}
 
 
-def embed(figure: Figure, prefix: str, label: str, hover: Mapping[str, Sequence[str]] | None = None) -> Markup:
+def embed(
+    figure: Figure,
+    prefix: str,
+    label: str,
+    hover: Mapping[str, Sequence[str]] | None = None,
+) -> Markup:
     """A figure as an element to stand inside a page.
 
     Every `id`, and every reference to one, begins with `prefix`, so that the figures of a page do not take each other's

@@ -113,7 +113,7 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
     Nothing swept: boxes over the splits. One parameter: curves. Two or more: a heat map of the last two for each method
     that has both, the others at their first values. Methods and a time: accuracy against time.
     """
-    swept = [path for path in results.swept if len(results.values(path)) > 1]
+    swept = [path for path, n in results.sweep.items() if n > 1]
     first = {path: results.values(path)[0] for path in swept}
     judged = _list_judged(results)
     chosen = {"metrics": judged or list(results.metrics)}

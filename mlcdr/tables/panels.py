@@ -190,7 +190,8 @@ def _draw_curves(ax: Axes, spot: Spot) -> Legend:
         if line.empty:
             continue
         label = _name_line(spot, name)
-        legend[label] = _draw_curve(ax, line, label, spot.number(name) if kind == "method" else k)
+        look = spot.number(name) if kind == "method" else k
+        legend[label] = _draw_curve(ax, line, label, look)
     _label_path(ax, spot)
     _label_values(ax, spot)
     ax.set_xscale(layout.x_scale)
@@ -275,10 +276,11 @@ def _list_groups(spot: Spot) -> tuple[str, Sequence[str]]:
 
 def _list_split_values(results: Results, cells: pd.DataFrame) -> dict[Any, list[float]]:
     """Label of each cell → its scores of single splits; a file that was imported may lack those of some."""
-    scores = results.scores
+    scores = results.scores[results.scores["metric"].isin(cells["metric"])]
     keys = [name for name in scores if name not in ("split", "value")]
-    scores = scores[scores["metric"].isin(cells["metric"])].astype(dict.fromkeys(keys, object))
-    found = clear_absent(results, cells).reset_index(names="cell").merge(scores, on=keys)
+    scores = scores.astype(dict.fromkeys(keys, object))
+    own = clear_absent(results, cells).reset_index(names="cell")
+    found = own.merge(scores, on=keys)
     return found.groupby("cell")["value"].agg(list).to_dict()
 
 
@@ -323,7 +325,7 @@ def _draw_box(ax: Axes, values: Sequence[float], x: float, width: float, k: int,
 def _draw_scatter(ax: Axes, spot: Spot) -> Legend:
     layout, results = spot.layout, spot.results
     cells = _pair_with_time(spot)
-    varied = [path for path in results.swept if path not in layout.at and len(results.values(path)) > 1]
+    varied = [path for path, n in results.sweep.items() if n > 1 and path not in layout.at]
     legend: Legend = {}
     for method in spot.methods:
         points = cells[cells["method"] == method]
