@@ -155,3 +155,13 @@ def test_the_command_joins_and_writes(tmp_path, mlcdr):
     assert sorted(path.name for path in (tmp_path / "deep" / "out").iterdir()) == expected
     wrong = mlcdr("compare", tmp_path / "a", "--published", "chen_lin_2012/table3", "--bayes")
     assert wrong.code == 2
+
+
+def test_the_best_of_a_grid_stands_at_all_values_that_another_folder_sweeps(tmp_path):
+    swept = {("d", "A", size, LOSS): (0.1, 0.01, 4) for size in ("20%", "40%")}
+    tried = {("d", "B", size, LOSS): (mean, 0.01, 4) for size, mean in (("20%", 0.3), ("40%", 0.2))}
+    spec = {"label_space": "b", "learner": "least_squares", "tune": {"grid": {PATH: ["20%", "40%"]}, "scope": "test"}}
+    best = load(tmp_path / "b", tried, methods={"B": spec}, swept=[PATH], sweep={})
+    joined = join([load(tmp_path / "a", swept, swept=[PATH]), best])
+    assert (best.swept, joined.swept) == ((), (PATH,))
+    assert [cell_of(joined, "d", "B", LOSS, {PATH: size})["mean"] for size in ("20%", "40%")] == [0.2, 0.2]
