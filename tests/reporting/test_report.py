@@ -177,11 +177,13 @@ def test_each_data_set_has_its_curves_with_a_text_for_each_point(tmp_path):
     assert "CPLST, 100%: 0.161" in page.text
 
 
-def test_nothing_swept_means_no_curves(tmp_path):
-    values = {("yeast", m, "f1"): [0.1, 0.2] for m in ("A", "B")}
-    page = page_of(write_folder(tmp_path / "trial", experiment(["yeast"], ["A", "B"], ["f1"]), values))
+def test_nothing_swept_means_no_curves_and_times_stand_where_they_were_measured(tmp_path):
+    values = {("yeast", "A", "fit_seconds"): [1.0, 3.0], ("yeast", "A", "f1"): [0.5, 0.5]}
+    page = page_of(write_folder(tmp_path / "trial", experiment(["yeast"], ["A"], ["f1", "fit_seconds"]), values))
     assert not page.all("svg")
     assert "All numbers of yeast" in page.text
+    assert re.search(r"Fitting, s per trial\s*Fitting, s in all\s*yeast\s*A\s*2\s*4", page.text)
+    assert "were not timed apart" in page_of(folder_of(tmp_path / "other")).text
 
 
 def test_of_two_swept_paths_the_last_runs_across_and_each_value_of_the_other_has_a_chart(tmp_path, monkeypatch):
@@ -236,13 +238,6 @@ def test_a_broken_file_is_told(tmp_path):
         report.write(folder)
     with pytest.raises(ResultsError, match="no such results folder"):
         report.write(tmp_path / "nowhere")
-
-
-def test_times_of_each_method_where_they_were_measured(tmp_path):
-    values = {("yeast", "A", "fit_seconds"): [1.0, 3.0], ("yeast", "A", "f1"): [0.5, 0.5]}
-    folder = write_folder(tmp_path / "trial", experiment(["yeast"], ["A"], ["f1", "fit_seconds"]), values)
-    assert re.search(r"Fitting, s per trial\s*Fitting, s in all\s*yeast\s*A\s*2\s*4", page_of(folder).text)
-    assert "were not timed apart" in page_of(folder_of(tmp_path / "other")).text
 
 
 def test_the_state_is_what_is_there(tmp_path):
