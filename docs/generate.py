@@ -22,8 +22,8 @@ from typing import Any
 import typer
 
 from mlcdr.cli.commands import app
-from mlcdr.config.schema import schema
-from mlcdr.config.yaml_reader import read_yaml_text
+from mlcdr.experiment.schema import schema
+from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods import declarations, registry
 from mlcdr.methods.contracts import Part
 from mlcdr.metrics import BY_LABEL, METRICS
@@ -106,7 +106,7 @@ PUBLIC = {
 RETURNED = {
     "tables.tables": ["Table"],
     "comparison.comparison": ["Comparison"],
-    "reproduce.published": ["PublishedComparison"],
+    "papers.published": ["PublishedComparison"],
     "comparison.baseline": ["BaselineComparison"],
     "tables.figures": ["Drawing"],
     "api.several": ["Page", "Several"],

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from mlcdr.reproduce import recipes
+from mlcdr.papers import recipes
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH, COLOURS = 900, 64

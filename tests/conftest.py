@@ -98,7 +98,7 @@ _READ: dict[tuple, Any] = {}
 @pytest.fixture
 def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each config that comes with mlcdr is read once for all tests: there are 89, and they take four seconds."""
-    from mlcdr.reproduce import recipes
+    from mlcdr.papers import recipes
 
     read = recipes.load_experiment
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
 from mlcdr.experiment.data_source import DataSource, DividedData
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.component import Component

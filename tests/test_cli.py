@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from mlcdr import __version__
 from mlcdr.cli.commands import app
-from mlcdr.config.loading import experiment_from, experiment_yaml
+from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
 from tests import prepared, small

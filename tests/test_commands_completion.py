@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from mlcdr.cli.commands import app
 from mlcdr.cli.completion import COMPLETERS
-from mlcdr.config.loading import experiment_yaml
+from mlcdr.experiment.loading import experiment_yaml
 from tests import small
 
 ROOT = Path(__file__).parents[1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.config import shipped
-from mlcdr.config.loading import load_experiment
 from mlcdr.errors import ConfigError
+from mlcdr.experiment import shipped
+from mlcdr.experiment.loading import load_experiment
 from tests.small import Outcome
 
 ROOT = Path(__file__).parents[1]

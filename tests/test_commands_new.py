@@ -11,10 +11,10 @@ import pytest
 
 from mlcdr import __version__
 from mlcdr.cli import doctor
-from mlcdr.config.loading import experiment_from, load_experiment
-from mlcdr.config.new_config import write_draft
-from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError
+from mlcdr.experiment.loading import experiment_from, load_experiment
+from mlcdr.experiment.new_config import write_draft
+from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods import registry
 from tests import small
 from tests.small import SIZES, Outcome

@@ -15,13 +15,13 @@ import pytest
 
 from mlcdr.api import running
 from mlcdr.cli import reproducing
-from mlcdr.config.loading import load_experiment
-from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.data import sources
 from mlcdr.errors import UserError
-from mlcdr.reproduce import recipes
-from mlcdr.reproduce.printed import list_tables
-from mlcdr.reproduce.published import compare_with_published
+from mlcdr.experiment.loading import load_experiment
+from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.papers import recipes
+from mlcdr.papers.printed import list_tables
+from mlcdr.papers.published import compare_with_published
 from mlcdr.results.joining import list_other_methods
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import write_folder
@@ -349,7 +349,7 @@ import sys
 from pathlib import Path
 sys.modules["numba"] = None
 from mlcdr.cli import main
-from mlcdr.reproduce import recipes
+from mlcdr.papers import recipes
 recipes.config_folder = lambda: Path("configs").absolute()
 from tools import record
 for run, words in (main, ["reproduce"]), (lambda: sys.exit(record.main()), ["--plan"]):

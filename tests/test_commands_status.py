@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.errors import ResultsError
 from mlcdr.execution.plan import survey
 from mlcdr.execution.runner import run
+from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.results.record import Run, duration, progress, read_statuses
 from tests import prepared, small
 from tests.faults.harness import until
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 MINE = """
 from pathlib import Path
 from sklearn.neighbors import KNeighborsClassifier
-from mlcdr.config.loading import experiment_from, experiment_yaml
+from mlcdr.experiment.loading import experiment_from, experiment_yaml
 
 class Mine(KNeighborsClassifier):
     def fit(self, X, y):

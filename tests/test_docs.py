@@ -17,7 +17,7 @@ import pytest
 from mlcdr.data import sources
 from mlcdr.methods import declarations
 from mlcdr.metrics import METRICS
-from mlcdr.reproduce import recipes
+from mlcdr.papers import recipes
 from mlcdr.tables import layouts
 from tests import pages
 from tests.pages import DOCS, ROOT, Lacking

@@ -206,7 +206,7 @@ TELL = """
 import sys, json
 from mlcdr.api.loading import _layout_problems
 from mlcdr.errors import ConfigError
-from mlcdr.config.loading import load_experiment
+from mlcdr.experiment.loading import load_experiment
 for path in sys.argv[1:]:
     try:
         load_experiment(path, also=_layout_problems)

@@ -19,10 +19,10 @@ from sklearn import linear_model
 from sklearn.model_selection import cross_val_score
 
 import mlcdr
-from mlcdr.config import shipped
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from mlcdr.data.dataset import content_of
+from mlcdr.experiment import shipped
 from tests import prepared, small
 
 N = 60

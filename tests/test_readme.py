@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.reproduce.stored import read_record
+from mlcdr.papers.stored import read_record
 from tests import pages, prepared
 from tools.status import make_status
 

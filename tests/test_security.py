@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcdr.config.yaml_reader import MAX_BYTES, read_yaml_text
 from mlcdr.data import cache
 from mlcdr.data.content import Content, Facts
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.execution.artifacts import _name
 from mlcdr.execution.models import load_model
+from mlcdr.experiment.yaml_reader import MAX_BYTES, read_yaml_text
 from mlcdr.methods.component import Component
 from mlcdr.methods.registry import UnknownComponent
 from tests.small import Outcome, write_dataset
@@ -109,7 +109,7 @@ def test_yaml_does_not_grow(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nested more than"):
         read_yaml_text("[" * 500, "c.yaml")
     (tmp_path / "large.yaml").write_text("#" * (MAX_BYTES + 1))
-    from mlcdr.config.yaml_reader import read_yaml
+    from mlcdr.experiment.yaml_reader import read_yaml
 
     with pytest.raises(ConfigError, match="larger than"):
         read_yaml(tmp_path / "large.yaml")

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlcdr.config.loading import load_experiment
 from mlcdr.execution.runner import run
 from mlcdr.experiment.estimators import build
+from mlcdr.experiment.loading import load_experiment
 
 CONFIG = Path(__file__).parents[1] / "configs" / "mlc_toolbox" / "ridge_5fold.yaml"
 ROWS = {

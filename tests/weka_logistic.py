@@ -18,8 +18,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import mlcdr
-from mlcdr.config.loading import load_experiment
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import as_dense

@@ -9,17 +9,17 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from mlcdr.config.loading import load_experiment
 from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.experiment.keys import codes
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.model import Experiment
-from mlcdr.reproduce import recipes
-from mlcdr.reproduce.judging import Verdict, judge, published_errors, rules_for
-from mlcdr.reproduce.printed import KEY, read_cells
-from mlcdr.reproduce.published import PublishedComparison
-from mlcdr.reproduce.recipes import SMALL, Recipe
-from mlcdr.reproduce.stored import OTHERS, StoredRun
+from mlcdr.papers import recipes
+from mlcdr.papers.judging import Verdict, judge, published_errors, rules_for
+from mlcdr.papers.printed import KEY, read_cells
+from mlcdr.papers.published import PublishedComparison
+from mlcdr.papers.recipes import SMALL, Recipe
+from mlcdr.papers.stored import OTHERS, StoredRun
 from mlcdr.results.imports import read_number
 
 COLUMNS = ["table", *KEY, "published", "ours", "se", "n", "difference", "z", "verdict", "at"]
@@ -34,7 +34,7 @@ def is_small(run: StoredRun) -> bool:
 
 
 def stored_cells(run: StoredRun) -> dict[str, pd.DataFrame]:
-    """Published table → its cells that a run has, in the columns of `mlcdr.reproduce.judging.judge`.
+    """Published table → its cells that a run has, in the columns of `mlcdr.papers.judging.judge`.
 
     Raises
     ------

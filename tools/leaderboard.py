@@ -10,8 +10,8 @@ import pandas as pd
 
 from mlcdr.comparison.significance import Significance, assess
 from mlcdr.comparison.statistics import block_ranks
-from mlcdr.reproduce import recipes
-from mlcdr.reproduce.stored import OTHERS, StoredRun
+from mlcdr.papers import recipes
+from mlcdr.papers.stored import OTHERS, StoredRun
 from mlcdr.results import joining
 from mlcdr.results.frame import are_best, make_places
 from mlcdr.results.results import Results

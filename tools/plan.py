@@ -11,8 +11,8 @@ from pathlib import Path
 from mlcdr.data.sources import how_to_get
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
-from mlcdr.reproduce import printed, recipes, stored
-from mlcdr.reproduce.recipes import SMALL, Recipe, Step
+from mlcdr.papers import printed, recipes, stored
+from mlcdr.papers.recipes import SMALL, Recipe, Step
 from mlcdr.results.joining import LARGE
 from mlcdr.results.manifest import Manifest
 

@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 
 from mlcdr.errors import UserError
-from mlcdr.reproduce.stored import read_record
+from mlcdr.papers.stored import read_record
 from mlcdr.results.record import duration
 from tools.entries import outdated
 from tools.plan import PlannedRun, facts_tables, plan_record

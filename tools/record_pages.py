@@ -10,14 +10,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.reproduce import recipes
-from mlcdr.reproduce.judging import Verdict, rules_for
-from mlcdr.reproduce.printed import list_files, list_tables, n_places, read_cells
-from mlcdr.reproduce.published import mark_cells, show_printed
-from mlcdr.reproduce.recipes import Recipe
-from mlcdr.reproduce.stored import StoredRun, read_record
+from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.papers import recipes
+from mlcdr.papers.judging import Verdict, rules_for
+from mlcdr.papers.printed import list_files, list_tables, n_places, read_cells
+from mlcdr.papers.published import mark_cells, show_printed
+from mlcdr.papers.recipes import Recipe
+from mlcdr.papers.stored import StoredRun, read_record
 from mlcdr.results import joining
 from mlcdr.results.joining import LARGE
 from mlcdr.results.results import Results

@@ -29,7 +29,7 @@ from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.deciding_code import DecidingCode
 from mlcdr.methods.provenance import OF_EVERY_METHOD, FindCode, collect_code, decides, read_module
 from mlcdr.metrics import modules_of
-from mlcdr.reproduce.stored import StoredRun, read_record
+from mlcdr.papers.stored import StoredRun, read_record
 from mlcdr.whole_files import write_atomically
 from tools.shell import importing_own_methods, run_script
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.config.imports import Imports
 from mlcdr.errors import UserError, escape_control_characters
+from mlcdr.experiment.imports import Imports
 from mlcdr.methods.registry import judging_imports
 from mlcdr.processes import Stop
 

@@ -15,13 +15,13 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from mlcdr.config.imports import Imports
 from mlcdr.errors import ResultsError, escape_control_characters, join_words
+from mlcdr.experiment.imports import Imports
 from mlcdr.methods.registry import judging_imports
-from mlcdr.reproduce.judging import Verdict
-from mlcdr.reproduce.printed import list_tables, n_places
-from mlcdr.reproduce.published import PublishedComparison
-from mlcdr.reproduce.stored import StoredRun, read_record
+from mlcdr.papers.judging import Verdict
+from mlcdr.papers.printed import list_tables, n_places
+from mlcdr.papers.published import PublishedComparison
+from mlcdr.papers.stored import StoredRun, read_record
 from mlcdr.results.record import duration
 from mlcdr.tables.sheet import DASH, Sheet, make_sheet
 from mlcdr.whole_files import write_atomically

@@ -10,18 +10,18 @@ from typing import Any
 
 import pandas as pd
 
-from mlcdr.config.loading import experiment_yaml
-from mlcdr.config.shipped import record_folder
 from mlcdr.csv_files import format_csv
 from mlcdr.data.files import checkout_folder
 from mlcdr.data.sources import find
 from mlcdr.errors import ResultsError, UserError
+from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, folder_name
+from mlcdr.experiment.shipped import record_folder
 from mlcdr.experiment.splits import FromFile
-from mlcdr.reproduce import data_sets, recipes
-from mlcdr.reproduce.published import compare_with_published
-from mlcdr.reproduce.recipes import SMALL, Recipe
-from mlcdr.reproduce.stored import OTHERS
+from mlcdr.papers import data_sets, recipes
+from mlcdr.papers.published import compare_with_published
+from mlcdr.papers.recipes import SMALL, Recipe
+from mlcdr.papers.stored import OTHERS
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.results import Results, open_results, read_experiment
 from mlcdr.whole_files import write_atomically

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlcdr.config.loading import read_metrics
 from mlcdr.errors import UserError
+from mlcdr.experiment.loading import read_metrics
 from mlcdr.methods.contracts import as_dense
 from mlcdr.metrics import Counts, Outcome, Scores
 from mlcdr.metrics import evaluate as evaluate_outcome

@@ -82,7 +82,7 @@ def list_published() -> pd.DataFrame:
     """
     import pandas as pd
 
-    from mlcdr.reproduce import printed
+    from mlcdr.papers import printed
 
     rows = []
     for name in printed.list_tables():

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mlcdr.errors import ConfigError, UserError, describe
 
 if TYPE_CHECKING:
-    from mlcdr.config.consistency import Asked
-    from mlcdr.config.overrides import Overrides
+    from mlcdr.experiment.consistency import Asked
     from mlcdr.experiment.model import Experiment
+    from mlcdr.experiment.overrides import Overrides
     from mlcdr.experiment.problems import Problem
 
     Config: TypeAlias = str | Path | Mapping[str, Any] | Experiment
@@ -41,7 +41,7 @@ def load_experiment(
     announce : callable, optional
         Called with a line about each module of yours that is imported.
     held : mapping, optional
-        Data sets in memory (`mlcdr.config.loading.load_experiment`).
+        Data sets in memory (`mlcdr.experiment.loading.load_experiment`).
 
     Returns
     -------
@@ -52,9 +52,9 @@ def load_experiment(
     ConfigError
         With all mistakes, one line each.
     """
-    from mlcdr.config import loading
-    from mlcdr.config.imports import Imports
-    from mlcdr.config.shipped import find_config
+    from mlcdr.experiment import loading
+    from mlcdr.experiment.imports import Imports
+    from mlcdr.experiment.shipped import find_config
     from mlcdr.methods.registry import judging_imports
 
     overrides = _read_changes(set)
@@ -82,7 +82,7 @@ def _read_changes(changes: Changes) -> Overrides:
         return [changes]
     if not isinstance(changes, Mapping):
         return changes
-    from mlcdr.config.from_python import copy_plain
+    from mlcdr.experiment.from_python import copy_plain
 
     return {key: copy_plain(value, f"set: {key}") for key, value in changes.items()}
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mlcdr.comparison.baseline import BaselineComparison
     from mlcdr.comparison.comparison import Comparison
     from mlcdr.experiment.division import Split
-    from mlcdr.reproduce.published import PublishedComparison
+    from mlcdr.papers.published import PublishedComparison
     from mlcdr.tables.canvas import Drawing
 
 # The columns of `kept/index.csv` after those of paths.
@@ -400,7 +400,7 @@ def compare(
     if published is not None:
         if metric is not None or rope is not None or baseline is not None or record:
             raise ResultsError("published: cannot be combined with metric, rope, record or baseline")
-        from mlcdr.reproduce.published import compare_with_published
+        from mlcdr.papers.published import compare_with_published
 
         return Several(compare_with_published(found, published))
     if baseline is not None:
@@ -409,7 +409,7 @@ def compare(
         old = _open(baseline).found
         return baselines.compare_runs(old, found[0], metric, margin, time_margin)
     if record:
-        from mlcdr.reproduce.stored import stored_on
+        from mlcdr.papers.stored import stored_on
 
         tables = [record] if isinstance(record, str) else record
         found += stored_on(tables, {name for each in found for name in each.summary["dataset"]})

@@ -50,7 +50,7 @@ DataOptions = Annotated[
 
 def read_options(settings: list[str] | None) -> dict[str, Any]:
     """The options of a data set, each value read as YAML, as in a config."""
-    from mlcdr.config.yaml_reader import read_yaml_text
+    from mlcdr.experiment.yaml_reader import read_yaml_text
 
     options = {}
     for text in settings or ():

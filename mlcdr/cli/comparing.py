@@ -86,7 +86,7 @@ def compare(
     if published and of_study:
         _compare_with_study(folders, published, metric, agreement, out)
     elif published:
-        from mlcdr.reproduce.printed import full_name, list_files
+        from mlcdr.papers.printed import full_name, list_files
 
         print_published(folders, full_name(published, list_files()))
     elif by_label:
@@ -124,7 +124,7 @@ def _compare_methods(
 ) -> None:
     """Print how the methods of some folders, and of the record, compare with each other."""
     from mlcdr.comparison import comparison
-    from mlcdr.reproduce.stored import stored_on
+    from mlcdr.papers.stored import stored_on
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 

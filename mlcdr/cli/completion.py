@@ -58,7 +58,7 @@ def complete_data_options() -> list[Word]:
 
 def complete_configs(incomplete: str) -> list[Word]:
     """The experiment files of the folder that is typed, and the configs that come with mlcdr."""
-    from mlcdr.config.shipped import shipped_configs
+    from mlcdr.experiment.shipped import shipped_configs
 
     folder = incomplete[: incomplete.rfind("/") + 1]
     files = [(folder + path.name, "") for path in sorted(Path(folder).glob("*.y*ml"))]
@@ -74,7 +74,7 @@ def complete_results(incomplete: str) -> list[Word]:
 
 def complete_settings(incomplete: str) -> list[Word]:
     """The keys that every config may have, such as `splits.repeats`, with `=`."""
-    from mlcdr.config.schema import schema
+    from mlcdr.experiment.schema import schema
 
     whole = schema()
     keys = whole["properties"]
@@ -105,13 +105,13 @@ def complete_layouts() -> list[Word]:
 
 def complete_published() -> list[Word]:
     """The published tables."""
-    tables = Path(__file__).parents[1] / "reproduce" / "published"
+    tables = Path(__file__).parents[1] / "papers" / "published"
     return [(f"{path.parent.name}/{path.stem}", "") for path in sorted(tables.glob("*/*.csv"))]
 
 
 def complete_recipes() -> list[Word]:
     """The configs of tables and figures, which can be reproduced."""
-    from mlcdr.config.shipped import shipped_configs
+    from mlcdr.experiment.shipped import shipped_configs
 
     return [(name, "") for name in shipped_configs() if "/" in name]
 

@@ -13,8 +13,8 @@ from mlcdr.cli.printing import format_size, plural, print_columns, print_notice
 from mlcdr.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
-    from mlcdr.config.data_checks import Findings
     from mlcdr.execution.plan import Survey
+    from mlcdr.experiment.data_checks import Findings
     from mlcdr.experiment.model import Experiment
 
 
@@ -37,7 +37,7 @@ def check(
     """
     experiment = load_experiment(config, set_ or (), trust=trust)
     # imported late, so that mistakes in the file are reported without the cost of this import
-    from mlcdr.config.data_checks import compare_with_data
+    from mlcdr.experiment.data_checks import compare_with_data
 
     _report(experiment, compare_with_data(experiment))
     if try_:
@@ -134,7 +134,7 @@ def new(
         if any(context.params.values()):
             raise UserError(f"the options of `mlcdr new` are no options of `mlcdr new {context.invoked_subcommand}`")
         return
-    from mlcdr.config import new_config
+    from mlcdr.experiment import new_config
     from mlcdr.whole_files import write_atomically
 
     import_from_here()
@@ -170,7 +170,7 @@ def example(
 
     They come with mlcdr. `mlcdr run` takes the name of a config as it is; a copy is for changing it.
     """
-    from mlcdr.config import shipped
+    from mlcdr.experiment import shipped
     from mlcdr.whole_files import write_atomically
 
     if name is None:
@@ -186,8 +186,8 @@ def example(
 
 def _list_examples() -> None:
     """Print the examples, and the configs with what they show, by folder."""
-    from mlcdr.config import shipped
-    from mlcdr.config.yaml_reader import read_yaml
+    from mlcdr.experiment import shipped
+    from mlcdr.experiment.yaml_reader import read_yaml
 
     print("Examples, which `mlcdr example NAME` copies:")
     for name, files in shipped.shipped_examples().items():
@@ -211,6 +211,6 @@ def schema() -> None:
     """
     import json
 
-    from mlcdr.config.schema import schema as make
+    from mlcdr.experiment.schema import schema as make
 
     print(json.dumps(make(), indent=2, ensure_ascii=False))

@@ -81,7 +81,7 @@ def _list_fetchable(paper: str | None) -> list[str]:
     """The data sets of a paper, or all, that can be downloaded; prints how to get the others."""
     from mlcdr.data import catalog
     from mlcdr.data.sources import how_to_get
-    from mlcdr.reproduce import recipes
+    from mlcdr.papers import recipes
 
     names = recipes.data_sets_of(paper) if paper else [entry.name for entry in catalog.entries()]
     by_hand = [name for name in names if not catalog.entry(name).fetchable]
@@ -128,7 +128,7 @@ def datasets_table(
 
     They are counted on the data, which must be available.
     """
-    from mlcdr.reproduce import data_sets
+    from mlcdr.papers import data_sets
     from mlcdr.tables import layouts
 
     shown = names or []

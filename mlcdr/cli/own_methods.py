@@ -16,7 +16,7 @@ from mlcdr.cli.printing import plural, print_notice
 from mlcdr.errors import UserError, escape_control_characters
 
 if TYPE_CHECKING:
-    from mlcdr.laws.checking import Outcome
+    from mlcdr.testing.checking import Outcome
 
 _CASES = 3  # the most data that are named with which a check failed
 
@@ -34,7 +34,7 @@ def new_method(
 
     The file has the contract of the part: which methods it must have, and the shapes of what they get and return.
     """
-    from mlcdr.laws.new_method import KINDS, draft_method
+    from mlcdr.testing.new_method import KINDS, draft_method
 
     if part is None:
         raise UserError(f"--part is needed, which part of a method it is: {', '.join(KINDS)}")
@@ -68,8 +68,8 @@ def check_methods(
     config. Failures of the same cause are printed together.
     """
     import_from_here()
-    from mlcdr.laws.candidates import load
-    from mlcdr.laws.checking import check
+    from mlcdr.testing.candidates import load
+    from mlcdr.testing.checking import check
 
     found = []
     for subject in load(what, set_ or ()):
@@ -101,7 +101,7 @@ def check_methods(
 
 def _count(outcomes: list[Outcome]) -> str:
     """`3 FAILED (2 causes), 12 ok, 4 skipped`: checks by their verdicts."""
-    from mlcdr.laws.checking import group_by_cause
+    from mlcdr.testing.checking import group_by_cause
 
     verdicts = {outcome.law: outcome.verdict for outcome in outcomes}
     numbers = Counter(verdicts.values())
@@ -117,7 +117,7 @@ def _count(outcomes: list[Outcome]) -> str:
 
 def _print_failures(outcomes: list[Outcome]) -> None:
     """Print each cause of failures, and below it the checks that failed by it, with the data they failed with."""
-    from mlcdr.laws.checking import group_by_cause
+    from mlcdr.testing.checking import group_by_cause
 
     for group in group_by_cause(outcomes):
         line = group[0].place.removeprefix(":")

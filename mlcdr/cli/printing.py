@@ -51,7 +51,7 @@ def print_tables(found: Results) -> None:
 
 def print_published(folders: list[Path], table: str) -> None:
     """Print the comparison of results folders with a published table, `PAPER/TABLE`."""
-    from mlcdr.reproduce.published import compare_with_published
+    from mlcdr.papers.published import compare_with_published
     from mlcdr.results.results import open_results
 
     for each in compare_with_published([open_results(folder) for folder in folders], table):

@@ -16,7 +16,7 @@ from mlcdr.errors import ResultsError
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
-    from mlcdr.reproduce.recipes import Recipe, Step
+    from mlcdr.papers.recipes import Recipe, Step
 
 
 def reproduce(
@@ -31,7 +31,7 @@ def reproduce(
 
     The results are compared with the printed numbers.
     """
-    from mlcdr.reproduce import recipes
+    from mlcdr.papers import recipes
 
     if target is None:
         _list_recipes()
@@ -56,7 +56,7 @@ def reproduce(
 def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, out: Path) -> int:
     """Run some steps, and compare with each table after the last run that is for it; returns the worst exit code."""
     from mlcdr.api.running import compute
-    from mlcdr.reproduce import recipes
+    from mlcdr.papers import recipes
 
     last: dict[tuple[str, str], Step] = {}
     for step, experiment in planned:
@@ -87,7 +87,7 @@ def _compared_with(target: str, step: Step, experiment: Experiment) -> list[tupl
 
     The run of a figure is compared by itself, also where it is laid out as a table that other configs fill.
     """
-    from mlcdr.reproduce import recipes
+    from mlcdr.papers import recipes
 
     figure = "" if step.recipe.table else step.recipe.of
     return [(table, figure) for table in recipes.compared_tables(target, step, experiment)]
@@ -112,7 +112,7 @@ def _compare_with_printed(table: str, folders: list[Path]) -> int:
 
 def _list_recipes() -> None:
     """List each table and figure that can be reproduced, its printed cells, data sets and options."""
-    from mlcdr.reproduce import recipes
+    from mlcdr.papers import recipes
 
     known = recipes.recipes()
     shown: list[tuple[str, ...]] = [("name", "printed cells", "data sets", "options")]
@@ -128,7 +128,7 @@ def _list_recipes() -> None:
 
 def _describe_targets(known: Mapping[str, Recipe]) -> Iterator[tuple[str, ...]]:
     """A row for each config; for each table that other configs fill; and for each table of facts about data sets."""
-    from mlcdr.reproduce import printed, recipes
+    from mlcdr.papers import printed, recipes
 
     for name, recipe in known.items():
         n_cells = len(printed.read_cells(recipe.table)) if recipe.table else 0
@@ -147,7 +147,7 @@ def _describe_targets(known: Mapping[str, Recipe]) -> Iterator[tuple[str, ...]]:
 
 def _list_options(recipe: Recipe, known: Mapping[str, Recipe]) -> list[str]:
     """The options with which a config can be run."""
-    from mlcdr.reproduce.recipes import SMALL
+    from mlcdr.papers.recipes import SMALL
     from mlcdr.results.joining import LARGE
 
     options = []
@@ -161,7 +161,7 @@ def _list_options(recipe: Recipe, known: Mapping[str, Recipe]) -> list[str]:
 def _print_missing(known: Mapping[str, Recipe]) -> None:
     """Print which configs cannot be run here, and which data sets are not available."""
     from mlcdr.data.sources import how_to_get
-    from mlcdr.reproduce import recipes
+    from mlcdr.papers import recipes
 
     lacking: dict[str, list[str]] = {}
     for name, recipe in known.items():

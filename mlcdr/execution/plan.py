@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcdr.config.data_checks import find_misfits, find_unfit_features
-from mlcdr.config.loading import experiment_yaml
 from mlcdr.data.encoding import MissingValueError
 from mlcdr.errors import ConfigError
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.listener import Listener
+from mlcdr.experiment.data_checks import find_misfits, find_unfit_features
 from mlcdr.experiment.data_source import DataSource, DividedData
+from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.experiment.tune import TuneSpec

@@ -9,7 +9,6 @@ from pathlib import Path
 import joblib
 from threadpoolctl import threadpool_limits
 
-from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
 from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
@@ -17,6 +16,7 @@ from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.writing import RunReport, are_written, write_results
+from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.experiment.trials import Score
 from mlcdr.processes import Stop, hold_signals, protect_process, stop_on_signals

@@ -16,20 +16,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcdr.config.data_checks import Findings
 from mlcdr.data.dataset import Dataset
 from mlcdr.execution.groups import groups
 from mlcdr.execution.tuning import without_tune
 from mlcdr.execution.workers import LocalWorkers
+from mlcdr.experiment.data_checks import Findings
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Splits
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.trials import Trial, plan
-from mlcdr.laws.exceptions import find_file
 from mlcdr.methods.component import Component
 from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.results.failures import describe_error
+from mlcdr.testing.exceptions import find_file
 
 _SECONDS = 60.0  # the most that one fit may take
 _TRAIN, _TEST = 60, 20  # the few rows

@@ -1,5 +1,5 @@
-"""An experiment as frozen data: its methods, splits, tuning, and the trials with their keys.
+"""From YAML to an experiment as frozen data, or to all that is wrong with it; its splits, trials and their keys.
 
-Imports methods, data and metrics; does not depend on YAML, results folders or processes.
-Offers `Experiment`, `make_splits`, the plan of trials, and what is shared between the trials of one fit.
+Imports methods, data and metrics; does not depend on results folders or processes. Offers `loading.load_experiment`,
+`Experiment` (`model`), `make_splits`, the plan of trials, and what is shared between the trials of one fit.
 """

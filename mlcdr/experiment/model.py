@@ -1,6 +1,6 @@
 """An experiment as frozen data: what a validated config holds, how it is written back, and the points of its sweep.
 
-Its parts are in `entries` (data sets, metrics, layouts), `splits`, `method` and `tune`. `mlcdr.config.loading` reads
+Its parts are in `entries` (data sets, metrics, layouts), `splits`, `method` and `tune`; `loading` reads
 them from YAML and checks how they fit together.
 """
 

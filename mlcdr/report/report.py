@@ -31,10 +31,10 @@ from mlcdr.comparison import comparison, diagrams
 from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
+from mlcdr.papers import published
+from mlcdr.papers.printed import tables_behind
 from mlcdr.report import sheets
 from mlcdr.report.charts import Chart, draw_curves, draw_tried
-from mlcdr.reproduce import published
-from mlcdr.reproduce.printed import tables_behind
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest, read_manifest

@@ -7,7 +7,7 @@ have the same cell (but for times, of which the first folder's are taken); else 
 are one method, whatever the settings, as long as they have no data set in common. A method from a folder that sweeps
 nothing has one number, which stands at all points that another folder swept.
 
-Means are rounded to six digits, as in the record (`mlcdr.reproduce.stored`): rounding errors win no comparison.
+Means are rounded to six digits, as in the record (`mlcdr.papers.stored`): rounding errors win no comparison.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from typing import Any
 
 import pandas as pd
 
-from mlcdr.config.loading import load_experiment
 from mlcdr.data.files import Part
 from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mlcdr.config.consistency import NO_METRIC, SIMILAR_METRIC, Asked
 from mlcdr.errors import ResultsError, suggest_name
+from mlcdr.experiment.consistency import NO_METRIC, SIMILAR_METRIC, Asked
 from mlcdr.experiment.problems import Problem
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout

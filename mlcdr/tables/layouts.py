@@ -97,10 +97,10 @@ from typing import Annotated, Literal, TypeVar
 
 import pydantic
 
-from mlcdr.config.yaml_reader import Document, read_yaml, read_yaml_text
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec, method_text
 from mlcdr.experiment.problems import Strict, problems_of
+from mlcdr.experiment.yaml_reader import Document, read_yaml, read_yaml_text
 
 _FOLDER = Path(__file__).parent / "layouts"
 

@@ -47,9 +47,9 @@ def measure(dataset_name: str, method: str, alone: bool = False, dense: bool = F
     """
     from threadpoolctl import threadpool_limits
 
-    from mlcdr.config.loading import load_experiment
     from mlcdr.data.dataset import load_dataset
     from mlcdr.experiment.estimators import build
+    from mlcdr.experiment.loading import load_experiment
     from mlcdr.methods.component_changes import separated
     from mlcdr.numerics.moments import Moments
 

@@ -19,11 +19,11 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from mlcdr.config.loading import experiment_from
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import groups
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments

@@ -68,11 +68,11 @@ def made(n: int, d: int, k: int, per_row: int, labels_per_row: float, topics: in
 
 def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     """Ten folds of five methods."""
-    from mlcdr.config.loading import experiment_from
     from mlcdr.data.dataset import Dataset
     from mlcdr.execution.computing import Computer
     from mlcdr.execution.groups import groups
     from mlcdr.experiment import data_source, trials
+    from mlcdr.experiment.loading import experiment_from
 
     X, Y = made(n, d, k, per_row=180, labels_per_row=2.2)
     names = tuple(map(str, range(d))), tuple(map(str, range(k)))
@@ -173,9 +173,9 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
 
 def cluster() -> dict[str, Any]:
     """One run on 1 and 2 workers, and what the simulation needs to know."""
-    from mlcdr.config.loading import experiment_from
     from mlcdr.execution.groups import groups
     from mlcdr.experiment import data_source, trials
+    from mlcdr.experiment.loading import experiment_from
     from tests.experiment.test_machines import Cluster
 
     plain = {

@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import load_dataset
 from mlcdr.execution.runner import run
 from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.splits import KFold
 from mlcdr.experiment.stratification import label_pairs
 from mlcdr.tables.split_shares import KINDS, measure_deviation

@@ -28,10 +28,10 @@ from scipy.linalg import lapack
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
-from mlcdr.config.loading import experiment_from
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import groups
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.linalg import n_kept

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.config.loading import experiment_yaml
+from mlcdr.experiment.loading import experiment_yaml
 from tests import small
 from tests.data.test_malformed import ARFF, BINARY, DATA, XML, A
 from tests.small import Outcome

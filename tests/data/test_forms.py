@@ -15,12 +15,12 @@ from scipy import io as matlab
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
-from mlcdr.config.imports import Imports
-from mlcdr.config.loading import experiment_from
 from mlcdr.data import cache, held, packed, texts
 from mlcdr.data.content import Content, Facts
 from mlcdr.data.dataset import Dataset, content_of, load_dataset
 from mlcdr.errors import ConfigError, DataError
+from mlcdr.experiment.imports import Imports
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.methods.registry import judging_imports
 from tests import openml
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import mlcdr
-from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.synthetic import Synthetic, checksum, shares
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.execution.runner import run
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.loading import experiment_from
 
 PLAIN = {"n_instances": 300, "n_features": 12, "n_labels": 5, "seed": 3}
 

@@ -10,10 +10,10 @@ import pytest
 from sklearn.metrics import average_precision_score, f1_score
 
 from mlcdr.comparison.by_label import tabulate_parts, tabulate_wins
-from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.execution.runner import RunReport, run
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.report import report as page
 from mlcdr.results.labels import read_label_scores
 from mlcdr.tables import figures
@@ -69,7 +69,7 @@ def test_labels_csv_has_what_scikit_learn_finds_of_each_label(done: RunReport) -
 
 def test_a_second_run_computes_nothing_and_writes_the_same(done: RunReport) -> None:
     before = (done.folder / "labels.csv").read_bytes()
-    from mlcdr.config.loading import load_experiment
+    from mlcdr.experiment.loading import load_experiment
 
     again = run(load_experiment(done.folder / "experiment.yaml"), done.folder.parent)
     assert again.computed == 0

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
-from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.experiment.model import MetricSpec, method_text
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
+from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods.component import Component
 from tests import small
 from tests.experiment.tables import records
@@ -488,7 +488,7 @@ def test_a_syntax_error_is_told_without_importing_scikit_learn(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text("name: 'x\n")
     code = (
-        "import sys\nfrom mlcdr.errors import ConfigError\nfrom mlcdr.config.loading import load_experiment\n"
+        "import sys\nfrom mlcdr.errors import ConfigError\nfrom mlcdr.experiment.loading import load_experiment\n"
         f"try:\n    load_experiment({str(path)!r})\nexcept ConfigError as error:\n    print(error)\n"
         "print('sklearn' in sys.modules, 'scipy' in sys.modules)\n"
     )

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mlcdr.config.data_checks import compare_with_data
-from mlcdr.config.loading import experiment_from
-from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
+from mlcdr.experiment.data_checks import compare_with_data
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.method import FAMILIES
+from mlcdr.experiment.yaml_reader import read_yaml_text
 from tests.experiment.tables import records
 from tests.small import FOUR, SIZES, plain, write_dataset
 

@@ -48,7 +48,7 @@ def test_every_metric_is_of_a_module_whose_code_is_in_the_keys() -> None:
 
 KEYS = """
 import json, sys
-from mlcdr.config.loading import load_experiment
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.trials import plan
 

@@ -11,18 +11,18 @@ import pytest
 from pydantic import TypeAdapter
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import groups
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.experiment.splits import SplitSpec
 from mlcdr.experiment.trials import plan
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.reproduce.judging import Rules
-from mlcdr.reproduce.matching import match_rows
+from mlcdr.papers.judging import Rules
+from mlcdr.papers.matching import match_rows
 from mlcdr.results.results import open_results
 from tests import small
 from tests.reporting.results_folders import write_folder

@@ -383,7 +383,7 @@ BESIDE = """
 import json, os, sys
 from pathlib import Path
 from distributed import Client
-from mlcdr.config.loading import load_experiment
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.execution.runner import run
 
 with Client(scheduler_file="scheduler.json", set_as_default=False, timeout=60) as client:

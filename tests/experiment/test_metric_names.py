@@ -10,9 +10,9 @@ import pytest
 
 from mlcdr.cli.components import methods
 from mlcdr.comparison.comparison import compare_methods
-from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
 from mlcdr.execution.runner import run
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.metrics import METRICS, names, resolve
 from mlcdr.metrics.names import ALIASES

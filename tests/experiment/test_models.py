@@ -17,12 +17,12 @@ import pytest
 import scipy.io
 from sklearn.base import ClassifierMixin
 
-from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.data.rows import Columns
 from mlcdr.errors import UserError
 from mlcdr.execution.models import Model, load_model, write_model
 from mlcdr.experiment.estimators import build
+from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.multilabel import MultilabelClassifier

@@ -16,13 +16,13 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
-from mlcdr.config.schema import schema
 from mlcdr.errors import ConfigError
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import groups
 from mlcdr.experiment.estimators import build, seeded
+from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.experiment.model import Experiment, MethodSpec
+from mlcdr.experiment.schema import schema
 from mlcdr.methods.component import Component
 from mlcdr.methods.foreign import Adapted
 from tests import small

@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 
 from mlcdr import processes
-from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.execution import runner
 from mlcdr.execution.computing import Computer
@@ -26,6 +25,7 @@ from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import data_source
+from mlcdr.experiment.loading import experiment_from, load_experiment
 from mlcdr.results.manifest import Manifest, read_manifest
 from mlcdr.results.record import progress
 from mlcdr.results.store import Store

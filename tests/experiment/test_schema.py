@@ -9,7 +9,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from mlcdr.config.schema import schema
+from mlcdr.experiment.schema import schema
 
 CONFIGS = sorted(Path(__file__).parents[2].glob("configs/**/*.yaml"))
 GOOD = """

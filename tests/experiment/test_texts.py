@@ -18,11 +18,11 @@ from sklearn.metrics import f1_score, hamming_loss
 from sklearn.multiclass import OneVsRestClassifier
 
 import mlcdr
-from mlcdr.config.data_checks import compare_with_data
-from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
 from mlcdr.execution.runner import run
+from mlcdr.experiment.data_checks import compare_with_data
+from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.experiment.model import Experiment
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.pca import PCA

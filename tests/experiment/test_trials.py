@@ -24,7 +24,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from mlcdr import processes
-from mlcdr.config.loading import experiment_yaml, load_experiment
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
 from mlcdr.execution import fitting
@@ -33,6 +32,7 @@ from mlcdr.execution.groups import groups
 from mlcdr.experiment import estimators
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
+from mlcdr.experiment.loading import experiment_yaml, load_experiment
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Score, plan
 from mlcdr.methods.component import Component
@@ -81,7 +81,7 @@ def test_keys_are_the_same_in_another_process(arff: Path, tmp_path: Path) -> Non
     experiment = small.experiment(arff)
     (tmp_path / "e.yaml").write_text(experiment_yaml(experiment))
     code = (
-        "import sys; from tests import small; from mlcdr.config.loading import load_experiment\n"
+        "import sys; from tests import small; from mlcdr.experiment.loading import load_experiment\n"
         "print(*[t.key for t in small.planned(load_experiment(sys.argv[1]))[1]])"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(small.__file__).parents[1]), "PYTHONHASHSEED": "7"}

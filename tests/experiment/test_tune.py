@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from mlcdr.config.loading import experiment_from
-from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import ConfigError
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.splits import KFold
+from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.ridge import Ridge

@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlcdr.config.yaml_reader import Place, dump_yaml, read_yaml, read_yaml_text, resolve_scalar
 from mlcdr.errors import ConfigError
+from mlcdr.experiment.yaml_reader import Place, dump_yaml, read_yaml, read_yaml_text, resolve_scalar
 
 
 def read(text):

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.config.loading import experiment_yaml
+from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.results.store import Store
 from tests import prepared, small

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.config.loading import load_experiment
-from mlcdr.config.problems import MAX_PROBLEMS
 from mlcdr.data.synthetic import MAX_VALUES
 from mlcdr.errors import ConfigError
+from mlcdr.experiment.loading import load_experiment
+from mlcdr.experiment.problem_list import MAX_PROBLEMS
 from mlcdr.experiment.tune import MAX_POINTS
 from mlcdr.methods.component import Component
 from tests.small import Outcome, write_dataset
@@ -335,7 +335,7 @@ SHUFFLE = "{{kind: shuffle, repeats: {}, train_size: 0.5, seed: 1}}"
 def test_a_plan_that_cannot_be_is_refused_with_its_number_of_trials(
     splits: str, more: str, message: str, here: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
 ) -> None:
-    from mlcdr.config import consistency
+    from mlcdr.experiment import consistency
 
     monkeypatch.setattr(
         consistency, "find_problem", lambda component, draft, instances: ""

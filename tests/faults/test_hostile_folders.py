@@ -32,8 +32,8 @@ METHODS = {"PLST": small.FOUR["PLST"], "Bad": {"learner": "tests.small.Failing"}
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a config and its results, in which a method failed."""
-    from mlcdr.config.loading import experiment_yaml, load_experiment
     from mlcdr.execution.runner import run
+    from mlcdr.experiment.loading import experiment_yaml, load_experiment
 
     place = tmp_path_factory.mktemp("hostile")
     arff = small.write_dataset(place / "data", n=40)
@@ -488,8 +488,8 @@ def test_a_journal_that_was_left_is_not_rolled_back_into_a_new_record(folder: Pa
 
 def test_what_a_run_writes_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Written out in blocks, a config takes more than its own text may; here with an eighth of both bounds."""
-    from mlcdr.config import yaml_reader
-    from mlcdr.config.yaml_reader import dump_yaml, read_yaml
+    from mlcdr.experiment import yaml_reader
+    from mlcdr.experiment.yaml_reader import dump_yaml, read_yaml
 
     for bound in ("MAX_BYTES", "MAX_RESOLVED"):
         monkeypatch.setattr(yaml_reader, bound, getattr(yaml_reader, bound) // 8)
@@ -506,10 +506,10 @@ def test_what_a_run_writes_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_could_not_be_read_is_refused_before_it_is_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcdr.config import loading
-    from mlcdr.config.loading import load_experiment
     from mlcdr.errors import ConfigError
     from mlcdr.execution.runner import run
+    from mlcdr.experiment import loading
+    from mlcdr.experiment.loading import load_experiment
 
     experiment = load_experiment("e.yaml")
     monkeypatch.setattr(loading, "MAX_RESOLVED", 300)
@@ -531,7 +531,7 @@ def test_a_broken_manifest_is_not_taken_for_one_without_facts(folder: Path, mlcd
     ("place", "line"),
     [
         ("mlcdr.results.results.read_scores", "results/small: not enough memory to read it"),
-        ("mlcdr.config.loading.read_yaml", "e.yaml: not enough memory to read it"),
+        ("mlcdr.experiment.loading.read_yaml", "e.yaml: not enough memory to read it"),
         ("mlcdr.data.dataset.FileSource.key", ".arff: not enough memory to read it"),
         ("mlcdr.tables.tables.write_all", "not enough memory for mlcdr table results/small"),
     ],

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.config.loading import experiment_yaml
+from mlcdr.experiment.loading import experiment_yaml
 from tests import prepared, small
 from tests.faults.harness import Run, until
 from tests.small import FOUR, Gate

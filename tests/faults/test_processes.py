@@ -23,13 +23,13 @@ from typing import Any
 import pytest
 
 from mlcdr import processes
-from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError
 from mlcdr.execution import workers
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
+from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.results.record import progress
 from mlcdr.results.store import Store
 from tests import prepared, small

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mlcdr.config.loading import experiment_yaml
+from mlcdr.experiment.loading import experiment_yaml
 from tests import prepared, small
 from tests.faults.harness import Run, until, whole
 from tests.small import FOUR

@@ -31,7 +31,7 @@ def fuzz(name: str, seconds: int) -> None:
     spelt = ["".join(f"\\x{byte:02x}" for byte in word) for word in HOSTILE if word]
     words.write_text("".join(f'"{word}"\n' for word in spelt))
     for key, module in list(sys.modules.items()):
-        if key.startswith(("mlcdr.data.", "mlcdr.config.", "mlcdr.results.")):
+        if key.startswith(("mlcdr.data.", "mlcdr.experiment.", "mlcdr.results.")):
             for function in list(vars(module).values()):
                 if isinstance(function, FunctionType) and function.__module__ == key:
                     atheris.instrument_func(function)

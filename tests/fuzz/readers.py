@@ -15,15 +15,15 @@ from pathlib import Path
 from unittest import mock
 
 from mlcdr import cli
-from mlcdr.config.loading import load_experiment
-from mlcdr.config.overrides import apply_overrides
-from mlcdr.config.yaml_reader import read_yaml, read_yaml_text
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.label_xml import read_label_xml
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.loading import load_experiment
+from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.splits import FromFile
+from mlcdr.experiment.yaml_reader import read_yaml, read_yaml_text
 
 ROWS = 6  # of the data set that the folds are read for
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mlcdr import cli
-from mlcdr.config.loading import experiment_yaml
+from mlcdr.experiment.loading import experiment_yaml
 from tests import small
 from tests.fuzz.readers import edited
 from tests.fuzz.test_readers import EDIT, RESULTS_FOLDERS, SHARES

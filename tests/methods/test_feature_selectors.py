@@ -248,7 +248,7 @@ def test_awkward_features(step, name):
 
 @pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
 def test_order_of_labels(step):
-    """That of rows is a law (`tests/laws`)."""
+    """That of rows is a law (`tests/testing`)."""
     X, Y, unlabelled = data()
     order = np.random.default_rng(0).permutation(Y.shape[1])
     scores = fit_with(step, X, Y, unlabelled).scores_

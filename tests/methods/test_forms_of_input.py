@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 
 from mlcdr.errors import UserError
-from mlcdr.laws.subject import PartSubject, is_for_one_label
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
@@ -18,6 +17,7 @@ from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.m5p import M5P
 from mlcdr.numerics.entry import as_csr
 from mlcdr.numerics.moments import Moments
+from mlcdr.testing.subject import PartSubject, is_for_one_label
 from tests.methods.problems import QUICK
 
 SIZES = {"n < d": (18, 27), "n = d": (20, 20), "n > d": (36, 8)}

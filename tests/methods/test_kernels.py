@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge as Sklearns
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics, pairwise_kernels, rbf_kernel
 
-from mlcdr.config.loading import experiment_from
 from mlcdr.errors import UserError
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.methods.label_space.cplst import CPLST

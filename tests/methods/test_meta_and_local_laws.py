@@ -1,6 +1,6 @@
 """Laws that meta-labels, robust selection, local models and what stands beside them share, put to every one of them.
 
-What holds for every registered method, such as the order of rows and of labels, is in `tests/laws`.
+What holds for every registered method, such as the order of rows and of labels, is in `tests/testing`.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def spread_around(mean, se, n=4):
 
 def published(table):
     """The rows of a packaged table as dictionaries."""
-    path = Path(__file__).parents[2] / "mlcdr" / "reproduce" / "published" / f"{table}.csv"
+    path = Path(__file__).parents[2] / "mlcdr" / "papers" / "published" / f"{table}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from mlcdr.comparison import comparison
-from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ResultsError
-from mlcdr.reproduce.judging import rules_for
-from mlcdr.reproduce.printed import load_table
-from mlcdr.reproduce.published import compare_with_published
+from mlcdr.experiment.loading import experiment_from
+from mlcdr.papers.judging import rules_for
+from mlcdr.papers.printed import load_table
+from mlcdr.papers.published import compare_with_published
 from mlcdr.results.best import average_repetitions, show_best, take_best
 from mlcdr.results.frame import summarise
 from mlcdr.results.results import open_results

@@ -71,8 +71,8 @@ def many(root):
 
 def failed(root):
     """A run in which a method failed, with its traceback."""
-    from mlcdr.config.loading import experiment_from
     from mlcdr.execution.runner import run
+    from mlcdr.experiment.loading import experiment_from
     from tests.small import FOUR, plain, write_dataset
 
     methods = {"<Bad> & worse": {"learner": "tests.small.Failing"}, "PLST": FOUR["PLST"]}

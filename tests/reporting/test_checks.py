@@ -1,6 +1,6 @@
 import pytest
 
-from mlcdr.config.consistency import Asked
+from mlcdr.experiment.consistency import Asked
 from mlcdr.tables import checks
 from tests.reporting.results_folders import PATH, entry_of, experiment
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcdr.errors import DataError, ResultsError
-from mlcdr.reproduce import data_sets
-from mlcdr.reproduce.printed import n_places
+from mlcdr.papers import data_sets
+from mlcdr.papers.printed import n_places
 from tests import small
 from tests.reporting.snapshots import check
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mlcdr.config.consistency import Asked
-from mlcdr.config.loading import experiment_from, load_experiment
+from mlcdr.experiment.consistency import Asked
+from mlcdr.experiment.loading import experiment_from, load_experiment
 from mlcdr.experiment.model import LayoutSpec, method_text
-from mlcdr.reproduce import data_sets, recipes
+from mlcdr.papers import data_sets, recipes
 from mlcdr.results.results import open_results
 from mlcdr.tables import checks, layouts
 from tests.reporting.results_folders import (

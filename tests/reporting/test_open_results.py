@@ -9,9 +9,9 @@ import sys
 import pytest
 from pandas.testing import assert_frame_equal
 
-from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ResultsError
 from mlcdr.execution.runner import run
+from mlcdr.experiment.loading import experiment_from
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import import_results, open_results
 from mlcdr.results.scores import NoResults

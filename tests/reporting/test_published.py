@@ -5,10 +5,10 @@ import math
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.reproduce import published as module
-from mlcdr.reproduce.judging import Rules, published_errors, rules_for
-from mlcdr.reproduce.matching import are_same_amount
-from mlcdr.reproduce.printed import list_tables, load_table
+from mlcdr.papers import published as module
+from mlcdr.papers.judging import Rules, published_errors, rules_for
+from mlcdr.papers.matching import are_same_amount
+from mlcdr.papers.printed import list_tables, load_table
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcdr.comparison import statistics
-from mlcdr.reproduce.printed import load_table
+from mlcdr.papers.printed import load_table
 from tests.reporting.results_folders import published as rows_of
 
 ROWS = rows_of("sun_2017_thesis/friedman")

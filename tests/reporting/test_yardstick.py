@@ -22,9 +22,9 @@ from mlcdr.comparison.standing import place_methods, summarise_standings
 from mlcdr.comparison.statistics import critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS
 from mlcdr.comparison.yardstick import Yardstick, average_present_ranks
-from mlcdr.config.loading import load_experiment
 from mlcdr.data import catalog, sources, studies
 from mlcdr.errors import DataError, ResultsError
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.metrics import METRICS
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, experiment, write_folder

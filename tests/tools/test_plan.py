@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mlcdr.reproduce import recipes
-from mlcdr.reproduce.printed import list_tables
-from mlcdr.reproduce.recipes import Step
+from mlcdr.papers import recipes
+from mlcdr.papers.printed import list_tables
+from mlcdr.papers.recipes import Step
 from tests.reporting.results_folders import as_printed
 from tests.tools.test_record import TABLE2, TABLE3, run_of
 from tools import record
@@ -101,7 +101,7 @@ _MAKING = """
 import subprocess, sys
 from pathlib import Path
 from types import SimpleNamespace
-from mlcdr.reproduce.recipes import Step
+from mlcdr.papers.recipes import Step
 from tools.plan import PlannedRun
 from tools.run import Runner
 

@@ -14,8 +14,8 @@ import yaml
 
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.experiment.keys import codes
-from mlcdr.reproduce import printed, published, recipes
-from mlcdr.reproduce.stored import read_record
+from mlcdr.papers import printed, published, recipes
+from mlcdr.papers.stored import read_record
 from mlcdr.results.results import open_results, read_experiment
 from tests.reporting.results_folders import PATH, as_printed, write_folder
 from tools import entries, record, status, store

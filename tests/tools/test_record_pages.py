@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from mlcdr.reproduce import recipes
-from mlcdr.reproduce.judging import rules_for
-from mlcdr.reproduce.printed import load_table
-from mlcdr.reproduce.stored import read_record
+from mlcdr.papers import recipes
+from mlcdr.papers.judging import rules_for
+from mlcdr.papers.printed import load_table
+from mlcdr.papers.stored import read_record
 from tests.reporting.results_folders import as_printed
 from tests.tools.test_record import TABLE3, run_of
 from tools import record_pages

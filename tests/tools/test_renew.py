@@ -9,7 +9,7 @@ import pytest
 
 from mlcdr.experiment.keys import codes
 from mlcdr.methods.provenance import ROOMS
-from mlcdr.reproduce.stored import StoredRun, read_record
+from mlcdr.papers.stored import StoredRun, read_record
 from tools.renew import find_code_in, read_data_of, renewed_checksums, renewed_code
 
 HERE = Path(__file__).parents[2]

@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from mlcdr.config.problems import Problems
-from mlcdr.config.yaml_reader import MAX_BYTES, Document, Place, read_yaml_text
 from mlcdr.data.forms import MEMORY, SOURCES
 from mlcdr.errors import ConfigError, describe
+from mlcdr.experiment.problem_list import Problems
 from mlcdr.experiment.problems import KeyPath
+from mlcdr.experiment.yaml_reader import MAX_BYTES, Document, Place, read_yaml_text
 
 # The keys of this mapping are key paths themselves, so the rest of a path is one key of it.
 _WHOLE_KEYS = {("sweep",)}

@@ -13,8 +13,8 @@ import statistics
 import pandas as pd
 
 from mlcdr.experiment.model import LABELLED
-from mlcdr.reproduce.judging import FEWEST, Rules
-from mlcdr.reproduce.printed import plain_word, read_settings
+from mlcdr.papers.judging import FEWEST, Rules
+from mlcdr.papers.printed import plain_word, read_settings
 from mlcdr.results.results import Results
 
 _NO_ROW = -1

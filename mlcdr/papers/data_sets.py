@@ -17,8 +17,8 @@ from mlcdr.data.dataset import load_dataset
 from mlcdr.data.sources import find
 from mlcdr.errors import DataError, ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.reproduce.judging import Rules, Verdict, rules_for
-from mlcdr.reproduce.printed import KEY, load_facts_table, n_places
+from mlcdr.papers.judging import Rules, Verdict, rules_for
+from mlcdr.papers.printed import KEY, load_facts_table, n_places
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import DatasetsLayout
 from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, template, text
@@ -99,7 +99,7 @@ class FactsComparison:
     """A published table of data sets against the data.
 
     A printed number agrees if ours, rounded to as many places, is that number. One that is known to be misprinted
-    (`not_reproducible` in `mlcdr.reproduce.judging`) is shown with the reason, and not judged.
+    (`not_reproducible` in `mlcdr.papers.judging`) is shown with the reason, and not judged.
 
     Attributes
     ----------

@@ -21,11 +21,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from mlcdr.config.shipped import record_folder
 from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError, list_known, suggest_name
 from mlcdr.experiment.model import Experiment
-from mlcdr.reproduce.printed import full_name
+from mlcdr.experiment.shipped import record_folder
+from mlcdr.papers.printed import full_name
 from mlcdr.results.joining import LARGE
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, import_results, read_experiment

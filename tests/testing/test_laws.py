@@ -19,11 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.errors import UserError
-from mlcdr.laws import laws
-from mlcdr.laws.candidates import find_family, load
-from mlcdr.laws.checking import Outcome as Checked
-from mlcdr.laws.checking import check, group_by_cause
-from mlcdr.laws.subject import METRIC, MetricSubject, PartSubject, make_problem
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.label_space.linear import LinearLabelSpace
@@ -31,6 +26,11 @@ from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.methods.returned import ReturnedWrong
+from mlcdr.testing import laws
+from mlcdr.testing.candidates import find_family, load
+from mlcdr.testing.checking import Outcome as Checked
+from mlcdr.testing.checking import check, group_by_cause
+from mlcdr.testing.subject import METRIC, MetricSubject, PartSubject, make_problem
 from tests import prepared, small
 from tests.methods.problems import QUICK, problem
 from tests.small import Outcome

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from jinja2 import Template
 
-from mlcdr.config.loading import experiment_from
-from mlcdr.config.yaml_reader import dump_line, read_yaml_text
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import find_folder, is_path, locate, suffix
 from mlcdr.data.forms import SUFFIXES
 from mlcdr.data.sources import find
 from mlcdr.errors import DataError, UserError, list_known, suggest_name
+from mlcdr.experiment.loading import experiment_from
+from mlcdr.experiment.yaml_reader import dump_line, read_yaml_text
 from mlcdr.methods import registry
 
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)

@@ -1,6 +1,6 @@
 """Our cells and published ones: results against a paper's printed table.
 
-`compare_with_published` gives every cell of a table its number here and a verdict (`mlcdr.reproduce.judging`), and says
+`compare_with_published` gives every cell of a table its number here and a verdict (`mlcdr.papers.judging`), and says
 in which settings the results are others than those that give the printed numbers.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
-from mlcdr.reproduce import recipes
-from mlcdr.reproduce.judging import Rules, Verdict, judge, rules_for
-from mlcdr.reproduce.matching import match_cells, match_rows
-from mlcdr.reproduce.printed import load_table, n_places, plain_name, plain_word, read_settings
+from mlcdr.papers import recipes
+from mlcdr.papers.judging import Rules, Verdict, judge, rules_for
+from mlcdr.papers.matching import match_cells, match_rows
+from mlcdr.papers.printed import load_table, n_places, plain_name, plain_word, read_settings
 from mlcdr.results.joining import LARGE, list_other_methods
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
@@ -41,7 +41,7 @@ class PublishedComparison(ShownSheet):
     folder : str
         The results folder.
     cells : frame
-        The cells, each with our number and its verdict (`mlcdr.reproduce.judging.judge`).
+        The cells, each with our number and its verdict (`mlcdr.papers.judging.judge`).
     only_ours : tuple of str
         Methods of the folder that the table does not have.
     rules : Rules

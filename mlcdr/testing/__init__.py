@@ -5,6 +5,6 @@ x → feature space → learner → label space → threshold, with least square
 that a good method may lack, with two exceptions: chains and random choices of labels depend on the order of the labels,
 and methods that learn row by row depend on the order of the rows. Such laws are excluded by name (`--without`).
 
-Imports `methods`, `experiment`, `config`'s YAML reader and the packages below; offers `candidates.load`, which finds
+Imports `experiment` and the packages below; offers `candidates.load`, which finds
 what is to be tested, and `checking.check`.
 """

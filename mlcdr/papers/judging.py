@@ -47,8 +47,8 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from mlcdr.config.yaml_reader import read_yaml_text
-from mlcdr.reproduce.printed import FOLDER, KEY, n_places
+from mlcdr.experiment.yaml_reader import read_yaml_text
+from mlcdr.papers.printed import FOLDER, KEY, n_places
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 

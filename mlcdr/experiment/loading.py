@@ -12,19 +12,19 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from mlcdr.config import consistency
-from mlcdr.config.from_python import copy_plain
-from mlcdr.config.overrides import Overrides, apply_overrides, put_held, write_out_defaults
-from mlcdr.config.presence import part_of, settle_datasets, settle_folds
-from mlcdr.config.problems import Problems
-from mlcdr.config.shipped import find_config
-from mlcdr.config.yaml_reader import MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
 from mlcdr.errors import ConfigError, describe, report_memory
+from mlcdr.experiment import consistency
 from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.entries import LayoutSpec, MeasuredMetric, MetricSpec
+from mlcdr.experiment.from_python import copy_plain
 from mlcdr.experiment.model import Experiment, RecordedExperiment
+from mlcdr.experiment.overrides import Overrides, apply_overrides, put_held, write_out_defaults
+from mlcdr.experiment.presence import part_of, settle_datasets, settle_folds
+from mlcdr.experiment.problem_list import Problems
 from mlcdr.experiment.problems import problems_of
+from mlcdr.experiment.shipped import find_config
 from mlcdr.experiment.splits import FromFile
+from mlcdr.experiment.yaml_reader import MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
 from mlcdr.metrics import METRICS, resolve
 
 

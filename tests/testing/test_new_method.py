@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.laws.new_method import KINDS, draft_method
+from mlcdr.testing.new_method import KINDS, draft_method
 from tests import small
 from tests.small import Outcome
 

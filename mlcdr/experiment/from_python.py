@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlcdr.config.imports import IN_MAIN
 from mlcdr.errors import ConfigError
+from mlcdr.experiment.imports import IN_MAIN
 from mlcdr.experiment.problems import KeyPath, dotted
 from mlcdr.methods.declarations import parameters
 from mlcdr.methods.registry import BUILT_IN

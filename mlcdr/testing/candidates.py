@@ -13,13 +13,13 @@ from typing import Any
 
 from sklearn.base import ClusterMixin
 
-from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError, join_words, suggest_name
-from mlcdr.laws.exceptions import describe_exception, find_place
-from mlcdr.laws.subject import METRIC, MetricSubject, PartSubject, Subject
+from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods import registry
 from mlcdr.methods.contracts import declared
 from mlcdr.metrics import names as metric_names
+from mlcdr.testing.exceptions import describe_exception, find_place
+from mlcdr.testing.subject import METRIC, MetricSubject, PartSubject, Subject
 
 REQUIRED: Mapping[str, tuple[str, ...]] = {
     "dual_space": ("fit(X, Y)", "transform(X)", "encode(Y)", "decode(codes)"),

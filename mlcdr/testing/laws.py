@@ -16,8 +16,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from mlcdr.experiment.families import size_parameter_of
-from mlcdr.laws.exceptions import DoesNotApply, Violation, Violations
-from mlcdr.laws.subject import (
+from mlcdr.methods import contracts, registry
+from mlcdr.methods.contracts import LabelSpace, Learner, declared
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.label_space.kernel import KernelLabelSpace
+from mlcdr.numerics.moments import Moments
+from mlcdr.testing.exceptions import DoesNotApply, Violation, Violations
+from mlcdr.testing.subject import (
     Array,
     MetricSubject,
     PartSubject,
@@ -28,11 +33,6 @@ from mlcdr.laws.subject import (
     make_problem,
     score,
 )
-from mlcdr.methods import contracts, registry
-from mlcdr.methods.contracts import LabelSpace, Learner, declared
-from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.methods.label_space.kernel import KernelLabelSpace
-from mlcdr.numerics.moments import Moments
 
 Law = Callable[[Any], None]
 

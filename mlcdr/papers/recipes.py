@@ -26,15 +26,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mlcdr.config.loading import load_experiment
-from mlcdr.config.shipped import shipped_folder
 from mlcdr.data.files import NotFetchedError, Part, data_folders, locate
 from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, join_words, suggest_name
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.model import Experiment, LayoutSpec
+from mlcdr.experiment.shipped import shipped_folder
 from mlcdr.experiment.splits import FromFile
-from mlcdr.reproduce import printed
-from mlcdr.reproduce.printed import full_name, plain_name
+from mlcdr.papers import printed
+from mlcdr.papers.printed import full_name, plain_name
 from mlcdr.results.joining import LARGE
 from mlcdr.tables import layouts
 

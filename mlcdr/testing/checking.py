@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mlcdr.errors import UserError, without_numbers
-from mlcdr.laws import laws
-from mlcdr.laws.exceptions import DoesNotApply, Violation, Violations, describe_exception, find_file, find_place
-from mlcdr.laws.subject import METRIC, Subject
+from mlcdr.testing import laws
+from mlcdr.testing.exceptions import DoesNotApply, Violation, Violations, describe_exception, find_file, find_place
+from mlcdr.testing.subject import METRIC, Subject
 
 Verdict = Literal["ok", "FAILED", "skipped"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlcdr.config.yaml_reader import Document, Place
 from mlcdr.errors import ConfigError, join_words
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
+from mlcdr.experiment.yaml_reader import Document, Place
 
 MAX_PROBLEMS = 500
 
