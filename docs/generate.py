@@ -1,6 +1,6 @@
-"""Writes the pages of this folder that repeat what the program knows, and the schema of components: `make docs`.
+"""Writes the pages of this folder that repeat what the program knows, and two JSON schemas: `make docs`.
 
-Methods and metrics come from the registry and the docstrings, the config's keys from `mlcdr schema`, the commands from
+Methods and metrics come from the registry and the docstrings, the config's keys from their schema, the commands from
 the command line itself, the layouts from their files, and what comes of the papers from the record. A test compares the
 pages with what would be written now.
 """
@@ -22,7 +22,7 @@ from typing import Any
 import typer
 
 from mlcdr.cli.commands import app
-from mlcdr.experiment.schema import schema
+from mlcdr.experiment.schema import SCHEMA
 from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods import declarations, registry
 from mlcdr.methods.contracts import Part
@@ -32,6 +32,7 @@ from mlcdr.tables import layouts
 FOLDER = Path(__file__).parent
 sys.path.append(str(FOLDER.parent))
 from tools import leaderboard, record_pages  # noqa: E402
+from tools.config_schema import config_schema  # noqa: E402
 
 REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
 STUB = FOLDER.parent / "mlcdr" / "__init__.pyi"
@@ -54,7 +55,7 @@ def page(title: str, *parts: str) -> str:
     return "\n".join([f"# {title}\n", REMARK, *parts]).rstrip() + "\n"
 
 
-# -------------------------------------------------------------------- the schema of components
+# -------------------------------------------------------------------- the schemas of components and of configs
 
 
 def parts() -> str:
@@ -69,6 +70,11 @@ def parts() -> str:
         "$defs": found,
     }
     return _json(schema, depth=4) + "\n"
+
+
+def configs() -> str:
+    """What a config may hold, as the text of `mlcdr/experiment/schema.json`."""
+    return _json(config_schema(), depth=4) + "\n"
 
 
 def _json(value: Any, depth: int, indent: str = "") -> str:
@@ -352,7 +358,7 @@ file` and other programs.
 
 def config() -> str:
     """The keys of an experiment file, out of its JSON schema."""
-    whole = schema()
+    whole = config_schema()
     known = whole["$defs"]
     required = set(whole["required"])
     parts = [
@@ -597,6 +603,7 @@ if __name__ == "__main__":
     declarations.PARTS.write_text(parts(), encoding="utf-8")
     STUB.write_text(stub(), encoding="utf-8")
     declarations.read_parts.cache_clear()  # which the pages are made by
+    SCHEMA.write_text(configs(), encoding="utf-8")
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")
         print(FOLDER / name)

@@ -74,9 +74,9 @@ def complete_results(incomplete: str) -> list[Word]:
 
 def complete_settings(incomplete: str) -> list[Word]:
     """The keys that every config may have, such as `splits.repeats`, with `=`."""
-    from mlcdr.experiment.schema import schema
+    from mlcdr.experiment.schema import read_schema
 
-    whole = schema()
+    whole = read_schema()
     keys = whole["properties"]
     path = incomplete.split(".")[:-1]
     for step in path:

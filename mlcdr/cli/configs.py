@@ -211,6 +211,6 @@ def schema() -> None:
     """
     import json
 
-    from mlcdr.experiment.schema import schema as make
+    from mlcdr.experiment.schema import read_schema
 
-    print(json.dumps(make(), indent=2, ensure_ascii=False))
+    print(json.dumps(read_schema(), indent=2, ensure_ascii=False))

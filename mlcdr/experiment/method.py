@@ -22,7 +22,7 @@ FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold"
 UNREADABLE = Component("learner", "")
 """Stands for a component in which something is wrong, while the rest of its method is read."""
 
-# What a component looks like in JSON is `schema()`'s to say, which knows the registered names.
+# What a component looks like in JSON is said by tools/config_schema.py, which knows the registered names.
 _Part = Annotated[InstanceOf[Component], WithJsonSchema({})]
 
 

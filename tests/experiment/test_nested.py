@@ -22,7 +22,7 @@ from mlcdr.execution.groups import groups
 from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.experiment.model import Experiment, MethodSpec
-from mlcdr.experiment.schema import schema
+from mlcdr.experiment.schema import read_schema
 from mlcdr.methods.component import Component
 from mlcdr.methods.foreign import Adapted
 from tests import small
@@ -284,7 +284,7 @@ def test_it_is_written_back_and_read_again(learner: Any, arff: Path, tmp_path: P
 
 @pytest.mark.parametrize("learner", [CHAIN, PIPELINE, {"binary_relevance": {"estimator": PIPELINE}}])
 def test_the_schema_takes_it(learner: Any, arff: Path) -> None:
-    rules = schema()
+    rules = read_schema()
     Draft202012Validator(rules).validate(of(arff, {"A": {"learner": learner}}).resolved())
 
 

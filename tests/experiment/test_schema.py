@@ -9,7 +9,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from mlcdr.experiment.schema import schema
+from mlcdr.experiment.schema import read_schema
+from mlcdr.methods import registry
 
 CONFIGS = sorted(Path(__file__).parents[2].glob("configs/**/*.yaml"))
 GOOD = """
@@ -28,7 +29,7 @@ tables: [{layout: chen_lin_2012/table3, metric: hamming_loss}]
 
 @pytest.fixture(scope="module")
 def validator() -> Draft202012Validator:
-    found = schema()
+    found = read_schema()
     Draft202012Validator.check_schema(found)
     return Draft202012Validator(found)
 
@@ -66,3 +67,12 @@ def test_the_schema_refuses_what_we_refuse(old: str, new: str, validator: Draft2
     assert validator.is_valid(good)
     assert old in GOOD
     assert not validator.is_valid(yaml.safe_load(GOOD.replace(old, new)))
+
+
+def test_the_schema_takes_the_components_of_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {**registry.BUILT_IN, "learner": {"quick": "their_package:Quick"}}
+    monkeypatch.setattr(registry, "_known", known.__getitem__)
+    taken = Draft202012Validator(read_schema())
+    for learner in ("quick", "{quick: {depth: 3}}"):
+        assert taken.is_valid(yaml.safe_load(GOOD.replace("learner: least_squares", f"learner: {learner}")))
+    assert not taken.is_valid(yaml.safe_load(GOOD.replace("label_space: plst", "label_space: quick")))
