@@ -218,7 +218,7 @@ def test_the_terminal_obeys_no_data_set(tmp_path: Path, mlcdr: Callable[..., Out
     (tmp_path / "d.arff").write_text(text)
     outcome = mlcdr("datasets", "info", tmp_path / "d.arff")
     assert outcome.code == 0
-    assert "\\x1b[2J" in outcome.out
+    assert '"b\\e[2J"' in outcome.out
     assert "\x1b" not in outcome.out + outcome.err
 
 

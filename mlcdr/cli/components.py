@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,9 +12,6 @@ from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import argument
 from mlcdr.cli.printing import print_columns
 from mlcdr.errors import UserError, list_known, suggest_name
-
-if TYPE_CHECKING:
-    pass
 
 
 def methods(

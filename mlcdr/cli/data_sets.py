@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from mlcdr.cli.arguments import DataOptions, argument, option, read_options, switch
-from mlcdr.cli.printing import join_file_names, print_columns, print_facts, print_notice, print_table
+from mlcdr.cli.printing import join_file_names, print_columns, print_notice, print_table
 from mlcdr.errors import escape_control_characters
 
 # Keys of `Dataset.statistics` that are printed as words.
@@ -48,12 +48,24 @@ def info(
 ) -> None:
     """Describe a data set, and what is made of its files."""
     from mlcdr.data import catalog
+    from mlcdr.experiment.yaml_reader import dump_yaml
 
     facts = catalog.info(name, **read_options(settings))
     for key in ("expected", "statistics"):
         if key in facts:
-            facts[key] = {_WORDS.get(fact, fact): value for fact, value in facts[key].items()}
-    print_facts(facts)
+            facts[key] = _shorten(facts[key])
+    known = {key: value for key, value in facts.items() if value not in (None, "", [], {})}
+    for line in dump_yaml(known).splitlines():
+        print(escape_control_characters(line))
+
+
+def _shorten(facts: dict[str, Any]) -> dict[str, Any]:
+    """Statistics under the words for them, numbers with six digits; those that are not defined are left out."""
+    shown = {}
+    for key, value in facts.items():
+        if value is not None:
+            shown[_WORDS.get(key, key)] = float(f"{value:.6g}") if isinstance(value, float) else value
+    return shown
 
 
 def fetch(
@@ -160,17 +172,17 @@ def datasets_export(
     """
     from mlcdr.data.dataset import load_dataset
     from mlcdr.data.export import WRITERS, export
-    from mlcdr.errors import DataError
+    from mlcdr.data.files import NoDivisionError
 
     if form not in WRITERS:
         raise typer.BadParameter(f"{form!r} is not one of {', '.join(WRITERS)}", param_hint="--format")
     options = read_options(settings)
     dataset = load_dataset(name, **options)
-    written = export(dataset, form, out)
     try:
         divided = load_dataset(name, part="predefined", **options)
-    except DataError:
-        divided = None  # it has no division
+    except NoDivisionError:
+        divided = None
+    written = export(dataset, form, out)
     if divided is not None:
         written += export(divided.rows(slice(divided.n_train)), form, out, "train")
         written += export(divided.rows(slice(divided.n_train, None)), form, out, "test")

@@ -1,11 +1,11 @@
-"""Printing of tables, notices, columns, facts and failures on the terminal."""
+"""Printing of tables, notices, columns and failures on the terminal."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -65,30 +65,6 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
     for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         print("  ".join(cells).rstrip())
-
-
-def print_facts(facts: Mapping[str, Any], indent: str = "") -> None:
-    """Print `key: value` lines, nested values indented below their key. Unknown and empty values are left out."""
-    for key, value in facts.items():
-        if value is None or value in ("", [], (), {}):
-            continue
-        if isinstance(value, dict):
-            print(f"{indent}{key}:")
-            print_facts(value, indent + "  ")
-        elif isinstance(value, list | tuple) and not isinstance(value[0], int | float):
-            print(f"{indent}{key}:")
-            for item in value:
-                print(escape_control_characters(f"{indent}  {item}"))
-        else:
-            print(escape_control_characters(f"{indent}{key}: {_format_fact(value)}"))
-
-
-def _format_fact(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value)
 
 
 def format_size(experiment: Experiment) -> str:

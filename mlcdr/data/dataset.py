@@ -15,7 +15,7 @@ from scipy import sparse
 from mlcdr.data import cache, held
 from mlcdr.data.content import Content, Facts
 from mlcdr.data.encoding import Missing, encode
-from mlcdr.data.files import Part, is_path, locate
+from mlcdr.data.files import NoDivisionError, Part, is_path, locate
 from mlcdr.data.forms import FORMS, MAPPINGS, MEMORY, OPENML, check_form_options, option_problems
 from mlcdr.data.reading import FileSource
 from mlcdr.data.synthetic import Synthetic
@@ -224,6 +224,7 @@ def load_dataset(
     ------
     DataError
         When the data are not found, cannot be read or are inconsistent; the message begins with the place.
+        `NoDivisionError` when "predefined" is asked for and there is no such division.
     """
     text = str(name_or_path)
     if part not in get_args(Part):
@@ -243,7 +244,7 @@ def load_dataset(
         if form in options:
             check_form_options(text, form, options)
             if part != "full":
-                raise DataError(f"{text}: {FORMS[form].title} data have no predefined split")
+                raise NoDivisionError(f"{text}: {FORMS[form].title} data have no predefined split")
             return make(text, missing, options)
     if "path" in options:
         path = Path(options.pop("path"))
@@ -301,7 +302,7 @@ def _recall(name: str, part: Part, checksum: str) -> Dataset:
     if part == "full":
         return replace(dataset, n_train=None)
     if dataset.n_train is None:
-        raise DataError(f"{name}: has no predefined split; give a Dataset that has n_train, or other `splits:`")
+        raise NoDivisionError(f"{name}: has no predefined split; give a Dataset that has n_train, or other `splits:`")
     return dataset
 
 

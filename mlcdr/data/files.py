@@ -30,6 +30,10 @@ class NotFetchedError(DataError):
         super().__init__(message)
 
 
+class NoDivisionError(DataError):
+    """A data set is there, but has no division into training and test rows of its own."""
+
+
 @dataclass(frozen=True)
 class DataFiles:
     """The files of one data set.
@@ -141,7 +145,8 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     Raises
     ------
     DataError
-        When nothing is found, or not the files that `part` needs; the message names the folders searched.
+        When nothing is found; the message names the folders searched. `NoDivisionError` when there is no train or no
+        test file and `part` needs them.
     """
     try:
         if is_path(name_or_path):
@@ -285,7 +290,8 @@ def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     if part == "full":
         wanted = f"{name}.arff, or {wanted}"
     has = ", ".join(path.name for path in there.all) or "nothing"
-    raise DataError(f"{folder}: needs {wanted} (or of another form, such as .csv), has {has}")
+    error = DataError if part == "full" else NoDivisionError
+    raise error(f"{folder}: needs {wanted} (or of another form, such as .csv), has {has}")
 
 
 def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
@@ -301,5 +307,6 @@ def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
     split = (*parts["train"], *parts["test"])
     if len(split) != 2:
         ending = suffix(path.name) or ".arff"
-        raise DataError(f"{path}: the predefined split needs {own}-train{ending} and {own}-test{ending} beside it")
+        wanted = f"{own}-train{ending} and {own}-test{ending}"
+        raise NoDivisionError(f"{path}: the predefined split needs {wanted} beside it")
     return DataFiles(name, split, xml)

@@ -18,7 +18,7 @@ from mlcdr.data.arff_header import meka_label_count
 from mlcdr.data.catalog_matlab import find_matlab_entry, read_matlab_entry
 from mlcdr.data.content import Content
 from mlcdr.data.encoding import Missing, Selected, encode
-from mlcdr.data.files import DataFiles, Part, names_beside, sha256, suffix
+from mlcdr.data.files import DataFiles, NoDivisionError, Part, names_beside, sha256, suffix
 from mlcdr.data.label_xml import read_label_xml
 from mlcdr.data.lines import Line, fail, fail_unreadable, quote
 from mlcdr.data.table import find_columns, stack_tables
@@ -130,7 +130,7 @@ class FileSource:
         if n != known["n_instances"] or n_labels != known["n_labels"]:
             stem = self.files.paths[0].parent / self.files.name
             needs = f"the predefined split needs {stem}-train.arff and -test.arff"
-            fail(self.files.paths[0], f"not the known data set; {needs}")
+            raise NoDivisionError(f"{self.files.paths[0]}: not the known data set; {needs}")
         order = np.roll(np.arange(n), -n_test)
         moved = Content(content.X[order], content.Y[order], content.facts)
         return _with_n_train(moved, n - n_test)

@@ -103,6 +103,24 @@ def test_info_counts_missing_values(tmp_path: Path, mlcdr: Callable[..., Outcome
     assert (done.code, done.err.count("\n")) == (2, 1)
 
 
+def test_a_division_that_cannot_be_read_is_no_missing_division(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    head = "@relation 't: -C -2'\n@attribute a real\n@attribute l1 {0,1}\n@attribute l2 {0,1}\n@data\n"
+    full, train, test = (tmp_path / f"t{part}.arff" for part in ("", "-train", "-test"))
+    full.write_text(head + "1,1,0\n2,0,1\n")
+    out = tmp_path / "out"
+    command = ("datasets", "export", full, "--format", "csv", "--out", out)
+    train.write_text(head + "1,1,0\n")
+    assert mlcdr(*command).out == f"{out / 't.csv'}\n", "one of the two files is no division"
+    (out / "t.csv").unlink()
+    test.write_text(head + "2,0,7\n")
+    done = mlcdr(*command)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: {test}:6: ")
+    assert not (out / "t.csv").exists()
+    test.write_text(head + "2,0,1\n")
+    assert mlcdr(*command).out.splitlines() == [str(out / f"t{part}.csv") for part in ("", "-train", "-test")]
+
+
 def test_a_division_is_kept(tmp_path: Path) -> None:
     for form in WRITERS:
         for part, rows in (("train", slice(6)), ("test", slice(6, None))):
