@@ -16,24 +16,23 @@ from __future__ import annotations
 import io
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mlcdr.csv_files import format_csv
-from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError
 from mlcdr.execution.models import ENDINGS, Model, write_model
-from mlcdr.experiment.model import KeepSpec
+from mlcdr.experiment.model import Experiment, KeepSpec
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.metrics.outcome import highest
 from mlcdr.whole_files import TEMPORARY_PREFIX, check_within, is_regular_file, write_atomically
 
 if TYPE_CHECKING:
+    from mlcdr.execution.fitting import Rows
     from mlcdr.experiment.trials import Trial
 
 FOLDER = "kept"
@@ -48,19 +47,22 @@ class Keeping:
     ----------
     folder : Path
         `kept/` of the results folder.
-    scores, models : bool
+    spec : KeepSpec
+    keep_top : int or None
+        How many scores of each row.
     """
 
     folder: Path
-    scores: bool
-    models: bool
-    keep_top: int | None = None
+    spec: KeepSpec
+    keep_top: int | None
 
     @classmethod
-    def of(cls, spec: KeepSpec, results: Path, keep_top: int | None = None) -> Keeping | None:
+    def of(cls, experiment: Experiment, results: Path) -> Keeping | None:
         """The `Keeping` of an experiment; None if nothing is to be kept."""
-        wanted = spec.scores or spec.models
-        return cls(results.resolve() / FOLDER, spec.scores, spec.models, keep_top) if wanted else None
+        spec = experiment.keep
+        if not (spec.scores or spec.models):
+            return None
+        return cls(results.resolve() / FOLDER, spec, experiment.keep_top)
 
     def _stem(self, trial: Trial) -> Path:
         return self.folder / _name(trial.dataset) / _name(trial.method) / f"split{trial.split}-{trial.key}"
@@ -78,19 +80,31 @@ class Keeping:
 
     def lacks(self, trial: Trial) -> bool:
         """Whether anything that is to be kept of a trial is missing."""
-        if self.scores and not is_regular_file(self.scores_file(trial)):
+        if self.spec.scores and not is_regular_file(self.scores_file(trial)):
             return True
-        return self.models and self.model_file(trial) is None
+        return self.spec.models and self.model_file(trial) is None
 
-    def write_scores(self, trial: Trial, model: ComposedClassifier, X: Any, arrays: Mapping[str, Any]) -> None:
-        """Write the label sets, and the scores if there are any, that a fitted model gives rows X; with other arrays.
+    def keep(self, trial: Trial, model: ComposedClassifier, rows: Rows) -> None:
+        """Write what is to be kept of a trial: the fitted model, and its scores and label sets for the test rows.
 
         Raises
         ------
         ResultsError
-            When they cannot be written.
+            When it cannot be written.
         """
-        arrays = {**arrays, "labels": np.asarray(model.predict(X), dtype=np.uint8)}
+        if self.spec.scores:
+            self._write_scores(trial, model, rows)
+        if self.spec.models:
+            self._write_model(trial, model, rows)
+
+    def _write_scores(self, trial: Trial, model: ComposedClassifier, rows: Rows) -> None:
+        X = rows.X
+        arrays: dict[str, Any] = {
+            "rows": np.asarray(rows.numbers),
+            "truth": np.asarray(rows.Y, dtype=np.uint8),
+            "label_names": np.array(rows.dataset.label_names, dtype=np.str_),
+            "labels": np.asarray(model.predict(X), dtype=np.uint8),
+        }
         if model.has_scores:
             arrays["scores"] = model.decision_function(X)
             if self.keep_top is not None:
@@ -99,18 +113,12 @@ class Keeping:
         np.savez_compressed(image, **arrays)
         write_atomically(self.scores_file(trial), image.getvalue())
 
-    def write_model(self, trial: Trial, model: ComposedClassifier, X: Any, dataset: Dataset) -> None:
-        """Write a fitted model; X are some rows by which it is checked.
-
-        Raises
-        ------
-        ResultsError
-            When it cannot be written.
-        """
+    def _write_model(self, trial: Trial, model: ComposedClassifier, rows: Rows) -> None:
+        dataset = rows.dataset
         point = "; ".join(f"{path} = {value}" for path, value in trial.point)
         about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
         whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal)
-        write_model(self._stem(trial), whole, X)
+        write_model(self._stem(trial), whole, rows.X)
 
     def begin(self) -> None:
         """Make the folder, and remove what a killed run left half written.
@@ -164,30 +172,6 @@ class Keeping:
         header = ["dataset", "method", *swept, "split", "key", "scores", "model"]
         write_atomically(self.folder / INDEX, format_csv(header, rows))
         return {"index": f"{FOLDER}/{INDEX}", **counts}
-
-
-@dataclass(frozen=True)
-class Keeper:
-    """What is kept of the trials of one split: `rows` are the numbers of its test rows in the data set."""
-
-    keeping: Keeping
-    dataset: Dataset
-    rows: NDArray[np.intp]
-
-    def keep(self, trial: Trial, model: ComposedClassifier, X: Any, Y: Any) -> None:
-        """Write what is to be kept of a trial: the fitted model, and its scores and label sets for the test rows X.
-
-        Raises
-        ------
-        ResultsError
-            When it cannot be written.
-        """
-        if self.keeping.scores:
-            names = np.array(self.dataset.label_names, dtype=np.str_)
-            arrays = {"rows": np.asarray(self.rows), "truth": np.asarray(Y, dtype=np.uint8), "label_names": names}
-            self.keeping.write_scores(trial, model, X, arrays)
-        if self.keeping.models:
-            self.keeping.write_model(trial, model, X, self.dataset)
 
 
 def forget(results: Path) -> None:

@@ -16,7 +16,6 @@ import numpy as np
 
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
-from mlcdr.execution.artifacts import Keeper
 from mlcdr.execution.fitting import Rows, fail, run_trials
 from mlcdr.execution.groups import Group, GroupResult
 from mlcdr.execution.tuning import Choice, Seen, Tuning
@@ -162,8 +161,7 @@ def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> list[
         split = context.data.split(group.split, trials[0].labelled)
         X = frozen(context.dataset.X[split.test])
         Y = frozen(as_dense(context.dataset.Y[split.test]))
-        keeper = None if group.keeping is None else Keeper(group.keeping, context.dataset, split.test)
-        rows = Rows(context.training(split), X, Y, keeper)
+        rows = Rows(context.training(split), X, Y, context.dataset, split.test)
     except BaseException as error:  # no memory for this split, say
         return fail(trials, error)
     scores = run_trials([trial for trial in trials if trial.family.tune is None], group, rows)

@@ -65,11 +65,8 @@ class DaskCluster:
         UserError
             When there is no scheduler.
         """
-        client = _connect(self._scheduler)
-        try:
+        with _connect(self._scheduler) as client:
             return max(1, int(client.scheduler_info(n_workers=0)["total_threads"]))
-        finally:
-            client.close()
 
     def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:
         """See `Executor`.

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
-from mlcdr.execution.artifacts import Keeper
 from mlcdr.execution.groups import Group
+from mlcdr.experiment.division import Integers
 from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part
 from mlcdr.experiment.trials import Score, Trial, by_family
@@ -42,23 +43,27 @@ class Rows:
         Of the training rows.
     X, Y : array, n×d and n×K
         The test rows.
-    keeper : Keeper or None
-        Writes what is to be kept of a trial.
+    dataset : Dataset
+        From which they are.
+    numbers : array
+        Those of the test rows in the data set.
     """
 
     moments: Moments
     X: Any
     Y: Any
-    keeper: Keeper | None = None
+    dataset: Dataset
+    numbers: Integers
 
 
 def run_trials(trials: Iterable[Trial], group: Group, rows: Rows, seconds: float = 0.0) -> list[Score]:
     """The scores of trials of a group, fit by fit; `seconds` were spent on each before it was fitted."""
     scores: list[Score] = []
-    if not group.share:
+    share = group.experiment.share
+    if not share:
         trials = [_alone(trial) for trial in trials]
     for family in by_family(trials):
-        own = rows if group.share else replace(rows, moments=Moments.from_arrays(*rows.moments.rows()))
+        own = rows if share else replace(rows, moments=Moments.from_arrays(*rows.moments.rows()))
         with protect_process():
             scores += _run_family(family, group, own, seconds)
     return scores
@@ -101,10 +106,10 @@ class _Fit:
         self._group = group
         self._rows = rows
         self._family = trial.family
-        self._estimator = estimator = seeded(build(trial.family), group.seed, trial)
+        self._estimator = estimator = seeded(build(trial.family), group.experiment.seed, trial)
         with metered() as fitting:
             # the test rows are those that the moments leave out
-            output = estimator.output_left_out(rows.moments) if rows.keeper is None else None
+            output = estimator.output_left_out(rows.moments) if group.keeping is None else None
             if output is None:
                 estimator.fit_moments(rows.moments, own_parts=True)
         self._fit_seconds = fitting.seconds
@@ -113,8 +118,8 @@ class _Fit:
             output = estimator.output(rows.X)
         self._output = output
         self._output_seconds = time.perf_counter() - start
-        needs = {find(name).needs for _, name, _ in group.metrics}
-        self._wanted = needs | {BY_LABEL[name].needs for name in group.by_label}
+        needs = {find(metric.name).needs for metric in group.experiment.metrics}
+        self._wanted = needs | {BY_LABEL[name].needs for name in group.experiment.by_label}
         code = code_part(trial.family)
         self._size_parameter = "" if code is None else code.declaration().size_parameter
         self._facts = self._measure_facts()
@@ -139,6 +144,7 @@ class _Fit:
     def score(self, trial: Trial, seconds: float) -> Score:
         """The values of the metrics for a trial; `seconds` were spent on it before."""
         estimator, group, rows = self._estimator, self._group, self._rows
+        experiment = group.experiment
         size = self._size(trial)
         seconds += self._fit_seconds
         if is_fitted_to_scores(estimator.threshold):
@@ -153,15 +159,15 @@ class _Fit:
         if self._wanted & {"scores", "top", "any"}:
             found = estimator.scores(rows.X, self._output, size)
             if found is not None:
-                outcome = replace(outcome, scores=Scores(rows.Y, found, group.keep_top))
+                outcome = replace(outcome, scores=Scores(rows.Y, found, experiment.keep_top))
         if self._bound is not None:
             last = (self._output.shape[1] if size is None else estimator.label_space_.size_of(size)) - 1
             encoding, prediction = (float(errors[last]) for errors in self._bound)
             outcome = replace(outcome, encoding_error=encoding, prediction_error=prediction)
-        values = evaluate(outcome, {label: (name, options) for label, name, options in group.metrics})
-        if rows.keeper is not None:
-            rows.keeper.keep(trial, estimator.settled(size), rows.X, rows.Y)
-        of_labels = evaluate_labels(outcome, group.by_label)
+        values = evaluate(outcome, {metric.label: (metric.name, metric.params) for metric in experiment.metrics})
+        if group.keeping is not None:
+            group.keeping.keep(trial, estimator.settled(size), rows)
+        of_labels = evaluate_labels(outcome, experiment.by_label)
         return Score(trial.key, values, of_labels={name: tuple(each.tolist()) for name, each in of_labels.items()})
 
     def _size(self, trial: Trial) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.warned import Warned
@@ -17,34 +16,19 @@ from mlcdr.experiment.trials import Score, Trial, group_by
 class Group:
     """The trials of one split, to be computed by one worker, with what it needs to do so."""
 
+    experiment: Experiment
     source: DataSource
     split: int
     trials: tuple[Trial, ...]
-    metrics: tuple[tuple[str, str, Mapping[str, Any]], ...]
-    seed: int
-    share: bool = True
     keeping: Keeping | None = None
-    by_label: tuple[str, ...] = ()
-    keep_top: int | None = None
 
 
 def groups(
     experiment: Experiment, source: DataSource, trials: Iterable[Trial], keeping: Keeping | None = None
 ) -> Iterator[Group]:
     """The trials by split, in order of the splits."""
-    metrics = tuple((metric.label, metric.name, metric.params) for metric in experiment.metrics)
     for of_split in group_by(sorted(trials, key=lambda trial: trial.split), lambda trial: trial.split):
-        yield Group(
-            source,
-            of_split[0].split,
-            tuple(of_split),
-            metrics,
-            experiment.seed,
-            experiment.share,
-            keeping,
-            experiment.by_label,
-            experiment.keep_top,
-        )
+        yield Group(experiment, source, of_split[0].split, tuple(of_split), keeping)
 
 
 @dataclass(frozen=True)

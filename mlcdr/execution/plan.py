@@ -212,7 +212,7 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     folder = out / experiment.name
     experiment_yaml(experiment)  # refuses an experiment that is too long for a run
     record = read_statuses(folder)
-    keeping = Keeping.of(experiment.keep, folder, experiment.keep_top)
+    keeping = Keeping.of(experiment, folder)
     datasets = []
     shared: dict[str, list[str]] = {}  # line → methods
     for spec in experiment.datasets:

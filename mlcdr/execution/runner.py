@@ -18,7 +18,6 @@ from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.writing import RunReport, are_written, write_results
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
-from mlcdr.experiment.trials import Score
 from mlcdr.processes import Stop, hold_signals, protect_process, stop_on_signals
 from mlcdr.results.failures import describe_error
 from mlcdr.results.store import Store
@@ -77,17 +76,29 @@ def run(
     listener = listener or Listener()
     report = RunReport(out / experiment.name, jobs, backend)
     resolved = experiment_yaml(experiment)  # refuses an experiment that could not be read back later
+    folder = report.folder.absolute()  # since a method may change the working directory
+    keeping = Keeping.of(experiment, folder)
+    plan: RunPlan | None = None  # once there are results to write at the end
+    same = False  # whether the run before had the same plan and config, and kept no files
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
-        work = _Run(experiment, store, report, listener)
         try:
             with stop_on_signals():
-                plan = plan_run(experiment, work.keeping, store, listener, failed_only)
-                if failed_only and not plan.pending:
+                planned = plan_run(experiment, keeping, store, listener, failed_only)
+                if failed_only and not planned.pending:
                     store.forget_run()
-                    report.planned, report.kept, report.done = len(plan.trials), plan.n_kept, len(plan.done)
+                    report.planned, report.done = len(planned.trials), len(planned.done)
                     return report
-                work.begin(plan, resolved, fresh)
-                work.execute(cluster or _local(plan, jobs, experiment.limits), plan)
+                if keeping is not None and not fresh:
+                    keeping.begin()
+                before = _text(folder / "experiment.yaml")
+                write_atomically(folder / "experiment.yaml", resolved)
+                same = store.begin(planned.trials, jobs) and before == resolved and keeping is None
+                if fresh:
+                    forget(folder)
+                plan = planned
+                report.planned, report.kept = len(plan.trials), plan.n_kept
+                listener.begin(experiment.name, report.planned, report.kept)
+                _execute(cluster or _local(plan, jobs, experiment.limits), plan, store, report, listener)
         except Stop:
             report.interrupted = True
         except ExecutorLost as error:
@@ -95,109 +106,56 @@ def run(
             listener.notice(f"{error}; what was finished is kept")
         except Exception:
             report.interrupted = True
-            with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
-                work.write()
+            if plan is not None:
+                with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
+                    write_results(experiment, plan, store, keeping, report)
             raise
-        work.finish()
-    return report
-
-
-class _Run:
-    """A run that has the results folder to itself; `keeping` is what it keeps of each trial besides the record."""
-
-    def __init__(self, experiment: Experiment, store: Store, report: RunReport, listener: Listener):
-        self.folder = report.folder.absolute()  # since a method may change the working directory
-        self.keeping = Keeping.of(experiment.keep, self.folder, experiment.keep_top)
-        self._experiment = experiment
-        self._store = store
-        self._report = report
-        self._listener = listener
-        self._plan: RunPlan | None = None  # once there are results to write at the end
-        self._same = False  # whether the run before had the same plan and config, and wrote the results of it
-        self._told: set[str] = set()  # the methods of which a failure has been told
-
-    def begin(self, plan: RunPlan, resolved: str, fresh: bool) -> None:
-        """Put the folder in the state from which this run goes on.
-
-        `resolved`: what is to be in experiment.yaml.
-
-        Raises
-        ------
-        ResultsError
-            When it cannot be written.
-        """
-        if self.keeping is not None and not fresh:
-            self.keeping.begin()
-        before = _text(self.folder / "experiment.yaml")
-        write_atomically(self.folder / "experiment.yaml", resolved)
-        same_plan = self._store.begin(plan.trials, self._report.jobs)
-        self._same = same_plan and before == resolved and self.keeping is None
-        if fresh:
-            forget(self.folder)
-        self._plan = plan
-        self._report.planned, self._report.kept = len(plan.trials), plan.n_kept
-        self._listener.begin(self._experiment.name, self._report.planned, self._report.kept)
-
-    def execute(self, executor: Executor, plan: RunPlan) -> None:
-        """Compute what is pending, and record each group as it comes."""
-        left = {trial.key for group in plan.pending for trial in group.trials}
-        # Closed here, not by the garbage collector: closing it ends the workers.
-        with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
-            for result in results:
-                with hold_signals():
-                    self._record(result, plan)
-                    left.difference_update(score.key for score in result.scores)
-        if left:
-            self._report.interrupted = True
-            self._listener.notice(f"{len(left)} trials came to no end")
-
-    def _record(self, result: GroupResult, plan: RunPlan) -> None:
-        """Record a group, and count it in the report."""
-        report = self._report
-        # Scores on record stay, even if the files that were to be kept of the trial could not be written.
-        new = [score for score in result.scores if score.key not in plan.done]
-        self._store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)
-        failed = [score for score in result.scores if score.values is None]
-        for score in failed:
-            self._tell(score, plan)
-            if score.key in plan.done:
-                report.failures.append((plan.trials[score.key], score.error or ""))
-        report.computed += len(result.scores)
-        report.warned += result.warned
-        dataset = plan.trials[result.scores[0].key].dataset
-        self._listener.advance(dataset, len(result.scores), len(failed))
-
-    def _tell(self, score: Score, plan: RunPlan) -> None:
-        """Say what failed, at a method's first failure: one that cannot work need not be waited for."""
-        trial = plan.trials[score.key]
-        if trial.method not in self._told:
-            self._told.add(trial.method)
-            reason = describe_error(score.error or "")
-            where = f"{trial.method} on {trial.dataset}, split {trial.split}"
-            self._listener.notice(f"first failure of {where}: {reason}; the run goes on")
-
-    def finish(self) -> None:
-        """Write the results of a run that has begun, where anything has changed, and record its end."""
-        plan, report = self._plan, self._report
         if plan is None:
-            return
-        if self._same and len(plan.done) == len(plan.trials) and are_written(self._experiment, self.folder):
+            return report
+        if same and len(plan.done) == len(plan.trials) and are_written(experiment, folder):
             report.unchanged, report.done = True, report.planned
             report.seconds = time.monotonic() - report.clock
         else:
-            self.write()
-        self._store.end("interrupted" if report.interrupted else "finished")
+            write_results(experiment, plan, store, keeping, report)
+        store.end("interrupted" if report.interrupted else "finished")
+    return report
 
-    def write(self) -> None:
-        """Write the results of a run that has begun.
 
-        Raises
-        ------
-        ResultsError
-            When a file cannot be written.
-        """
-        if self._plan is not None:
-            write_results(self._experiment, self._plan, self._store, self.keeping, self._report)
+def _execute(executor: Executor, plan: RunPlan, store: Store, report: RunReport, listener: Listener) -> None:
+    """Compute what is pending, record each group as it comes, and tell the first failure of each method."""
+    left = {trial.key for group in plan.pending for trial in group.trials}
+    told: set[str] = set()
+    # Closed here, not by the garbage collector: closing it ends the workers.
+    with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
+        for result in results:
+            with hold_signals():
+                _record(result, plan, store, report)
+                left.difference_update(score.key for score in result.scores)
+                failed = [score for score in result.scores if score.values is None]
+                for score in failed:
+                    trial = plan.trials[score.key]
+                    if trial.method not in told:  # one that cannot work need not be waited for
+                        told.add(trial.method)
+                        where = f"{trial.method} on {trial.dataset}, split {trial.split}"
+                        reason = describe_error(score.error or "")
+                        listener.notice(f"first failure of {where}: {reason}; the run goes on")
+                dataset = plan.trials[result.scores[0].key].dataset
+                listener.advance(dataset, len(result.scores), len(failed))
+    if left:
+        report.interrupted = True
+        listener.notice(f"{len(left)} trials came to no end")
+
+
+def _record(result: GroupResult, plan: RunPlan, store: Store, report: RunReport) -> None:
+    """Record a group, and count it in the report."""
+    # Scores on record stay, even if the files that were to be kept of the trial could not be written.
+    new = [score for score in result.scores if score.key not in plan.done]
+    store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)
+    for score in result.scores:
+        if score.values is None and score.key in plan.done:
+            report.failures.append((plan.trials[score.key], score.error or ""))
+    report.computed += len(result.scores)
+    report.warned += result.warned
 
 
 def _text(path: Path) -> str:

@@ -20,6 +20,7 @@ from mlcdr.execution.fitting import Rows, run_trials
 from mlcdr.execution.groups import Group
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers
+from mlcdr.experiment.entries import MetricSpec
 from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import MethodSpec, method_text
 from mlcdr.experiment.seeds import seed_sequence
@@ -117,7 +118,8 @@ class Tuning:
         self._group = group
         self._data = data
         self._dataset = data.dataset.name
-        self._criterion = tune.criterion(group.metrics)
+        self._seed = group.experiment.seed
+        self._criterion = tune.criterion((each.label, each.name, each.params) for each in group.experiment.metrics)
 
     def choose(self, seen: Seen) -> list[Choice]:
         """Choose the parameters of each trial by some rows.
@@ -127,7 +129,7 @@ class Tuning:
         ConfigError
             When there are fewer rows than folds.
         """
-        tune, seed = self.tune, self._group.seed
+        tune, seed = self.tune, self._seed
         points = [] if tune.search == "optuna" else tune.candidates(seed, self._dataset)
         if tune.n_points(self._dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
             return [Choice([spec], tune.candidates(seed, self._dataset)) for spec in self.specs]
@@ -145,7 +147,7 @@ class Tuning:
     def _try_points(self, choices: Sequence[Choice], seen: Seen) -> None:
         """Measure all points; with halving, the best of them again on more rows, and so on."""
         n = seen.moments.n
-        numbers = np.random.PCG64(seed_sequence(self._group.seed, seen.name, "halving")).random_raw(n)
+        numbers = np.random.PCG64(seed_sequence(self._seed, seen.name, "halving")).random_raw(n)
         order = np.argsort(numbers, kind="stable")
         for n_points, n_rows in self.tune.rungs(len(choices[0].points), n):
             for choice in choices:
@@ -160,7 +162,7 @@ class Tuning:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        number = int(seed_sequence(self._group.seed, seen.name, "optuna").generate_state(1)[0])
+        number = int(seed_sequence(self._seed, seen.name, "optuna").generate_state(1)[0])
         studies = []
         for choice in choices:
             sampler = optuna.samplers.TPESampler(seed=number)
@@ -203,14 +205,16 @@ class Tuning:
         self, specs: Sequence[MethodSpec], moments: Moments, numbers: Integers, name: str
     ) -> NDArray[np.float64]:
         """The criterion of each spec, summed over the folds of some rows; NaN where one failed."""
-        metrics = (("criterion", self._criterion.name, self._criterion.options),)
-        group = replace(self._group, metrics=metrics, by_label=())
+        metric = MetricSpec(name=self._criterion.name, params=dict(self._criterion.options), label="criterion")
+        experiment = self._group.experiment.model_copy(update={"metrics": (metric,), "by_label": ()})
+        group = replace(self._group, experiment=experiment, keeping=None)
         trials = self._share_fits([replace(self._trials[0], key=str(i), spec=spec) for i, spec in enumerate(specs)])
         X, Y = moments.rows()
+        dataset = self._data.dataset
         values = []
         for split in self._data.folds(self.tune.n_folds, numbers, name):
             test = split.test
-            rows = Rows(moments.without(test), frozen(X[test]), frozen(as_dense(Y[test])))
+            rows = Rows(moments.without(test), frozen(X[test]), frozen(as_dense(Y[test])), dataset, numbers[test])
             scores = {score.key: score.values or {} for score in run_trials(trials, group, rows)}
             values.append([scores[trial.key].get("criterion", math.nan) for trial in trials])
         return np.sum(values, axis=0)
@@ -218,7 +222,7 @@ class Tuning:
     def _share_fits(self, trials: Sequence[Trial]) -> list[Trial]:
         """The trials with the families of their specs."""
         specs = [trial.spec for trial in trials]
-        families = families_of(specs, self._data.dataset.n_labels) if self._group.share else specs
+        families = families_of(specs, self._data.dataset.n_labels) if self._group.experiment.share else specs
         return [replace(trial, family=family) for trial, family in zip(trials, families, strict=True)]
 
     def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> list[Score]:
