@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
-from scipy import stats
 
 from mlcdr.comparison import study
-from mlcdr.comparison.study import Measure
+from mlcdr.comparison.study import METHODS, Measure
 from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks, count_of
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.tables.sheet import Sheet, make_sheet, signed
@@ -24,33 +22,19 @@ class Agreement:
     Attributes
     ----------
     measure : Measure
-    ours, theirs : Series
-        Of each method, the average rank among these methods, here and in the study.
-    spearman, kendall : float
-        Of the average ranks: Spearman's ρ and Kendall's τ_b; NaN where one side ties everywhere.
-    within : float
-        Spearman's ρ on each data set by itself, in the mean over the data sets.
-    differences : DataFrame
+    ranks : frame
+        Of each method, the average rank among these methods `there`, in the study, and `here`.
+    correlations : tuple of float
+        Spearman's ρ and Kendall's τ_b of the average ranks, and Spearman's ρ on each data set by itself, in the mean
+        over the data sets; NaN where one side ties everywhere.
+    differences : frame
         Value here − value there: data sets × methods, NaN where the method failed in the study.
     """
 
     measure: Measure
-    ours: pd.Series
-    theirs: pd.Series
-    spearman: float
-    kendall: float
-    within: float
+    ranks: pd.DataFrame
+    correlations: tuple[float, float, float]
     differences: pd.DataFrame
-
-    @property
-    def correlations(self) -> tuple[float, float, float]:
-        """Those of the average ranks, and within a data set."""
-        return self.spearman, self.kendall, self.within
-
-    @property
-    def farthest(self) -> str:
-        """The method whose rank differs most."""
-        return str((self.ours - self.theirs).abs().idxmax())
 
 
 def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
@@ -62,7 +46,7 @@ def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
         Fewer than three such methods, or no data set with all of them.
     """
     own, theirs = yardstick.own_values(measure), yardstick.study_values(measure)
-    found = {name: study.find_method(name) for name in own}
+    found = {name: study.find_name(name, METHODS) for name in own}
     named = {name: method for name, method in found.items() if method in theirs}
     own = own[list(named)].rename(columns=named).dropna()
     if len(named) < 3 or own.empty:
@@ -72,42 +56,25 @@ def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
         )
     theirs = theirs.loc[own.index, own.columns]
     own = own.where(theirs.notna())
-    ours, study_s = (average_present_ranks(values, measure.higher_is_better) for values in (own, theirs))
-    of_data_sets = [_spearman(own.loc[dataset], theirs.loc[dataset]) for dataset in own.index]
-    return Agreement(
-        measure=measure,
-        ours=ours,
-        theirs=study_s,
-        spearman=_spearman(ours, study_s),
-        kendall=_correlate(stats.kendalltau, ours, study_s),
-        within=_mean(pd.Series(of_data_sets)),
-        differences=own - theirs,
-    )
-
-
-def _spearman(ours: pd.Series, theirs: pd.Series) -> float:
-    return _correlate(stats.spearmanr, ours, theirs)
-
-
-def _mean(values: pd.Series) -> float:
-    """The mean of those that are defined; NaN where none is."""
-    defined = values.dropna().tolist()
-    return sum(defined) / len(defined) if defined else math.nan
+    there, here = (average_present_ranks(values, measure.higher_is_better) for values in (theirs, own))
+    ranks = pd.DataFrame({"there": there, "here": here})
+    within = own.rank(axis="columns").corrwith(theirs.rank(axis="columns"), axis="columns")
+    of_ranks = [ranks.corr(method).at["there", "here"] for method in ("spearman", "kendall")]
+    return Agreement(measure, ranks, (*of_ranks, within.mean()), own - theirs)
 
 
 def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> Sheet:
     """The rank correlations, a row for each measure; with several, their mean."""
     rows = []
     for each in found:
-        far = each.farthest
-        difference = f"{far} {each.theirs[far]:.1f} → {each.ours[far]:.1f}"
+        far = (each.ranks["here"] - each.ranks["there"]).abs().idxmax()
+        there, here = each.ranks.loc[far]
         shown = map(_show_correlation, each.correlations)
-        rows.append((each.measure.metric, str(len(each.ours)), *shown, difference))
+        rows.append((each.measure.metric, str(len(each.ranks)), *shown, f"{far} {there:.1f} → {here:.1f}"))
     if len(found) > 1:
-        every = pd.DataFrame([each.correlations for each in found])
-        shown = map(_show_correlation, every.apply(_mean))
-        rows.append(("mean", "", *shown, ""))
-    methods = pd.concat([each.ours for each in found]).index.unique().tolist()
+        means = pd.DataFrame([each.correlations for each in found]).mean()
+        rows.append(("mean", "", *map(_show_correlation, means), ""))
+    methods = pd.concat([each.ranks for each in found]).index.unique().tolist()
     header = ("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here")
     notes = [
         f"Average ranks of {join_words(methods)} among each other, in the study and here, on the data sets that "
@@ -128,25 +95,14 @@ def tabulate_ranks(found: Sequence[Agreement]) -> Sheet:
 
     Also how far the values are apart: the median over data sets and all measures but coverage, which counts labels.
     """
-    there = pd.concat([each.theirs for each in found], axis="columns")
-    here = pd.concat([each.ours for each in found], axis="columns")
-    ranks = pd.DataFrame({"there": there.mean(axis="columns"), "here": here.mean(axis="columns")})
+    ranks = pd.concat([each.ranks for each in found]).groupby(level=0, sort=False).mean()
     shares = [each.differences for each in found if each.measure.metric != "coverage"]
     nothing = pd.DataFrame(columns=ranks.index, dtype=float)
     ranks["apart"] = pd.concat([*shares, nothing]).abs().median()
     rows = []
-    for method, rank_there, rank_here, apart in ranks.sort_values(["there", "here"]).itertuples():
+    for method, there, here, apart in ranks.sort_values(["there", "here"]).itertuples():
         differ = "" if math.isnan(apart) else f"{apart:.3f}"
-        difference = signed(rank_here - rank_there, 2)
-        rows.append((method, f"{rank_there:.2f}", f"{rank_here:.2f}", difference, differ))
+        rows.append((method, f"{there:.2f}", f"{here:.2f}", signed(here - there, 2), differ))
     caption = f"Average ranks over {count_of(len(found), 'measure')}"
     notes = ["Values differ by: the median of |value here − value there| over data sets and measures, coverage aside."]
     return make_sheet(caption, ("Method", "Study", "Here", "Difference", "Values differ by"), rows, 1, notes)
-
-
-def _correlate(test: Callable[..., Any], ours: pd.Series, theirs: pd.Series) -> float:
-    """A rank correlation; NaN where one side is constant or has fewer than two methods."""
-    a, b = ours.dropna(), theirs.dropna()[ours.dropna().index]
-    if a.nunique() < 2 or b.nunique() < 2:
-        return math.nan
-    return float(test(a, b).statistic)

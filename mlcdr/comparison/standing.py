@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from mlcdr.comparison import study
@@ -25,35 +24,10 @@ from mlcdr.results.scores import are_same
 from mlcdr.tables import layouts
 from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
-from mlcdr.tables.text_format import number
+from mlcdr.tables.text_format import as_texts
 
-
-@dataclass(frozen=True)
-class Placed:
-    """One of one's own methods among the study's.
-
-    Attributes
-    ----------
-    rank : float
-        Its average rank among the study's methods and itself.
-    place : int
-        One more than how many of these have a better average rank.
-    counts : dict
-        Method of the study → wins, ties and losses against it, over the data sets at which it has a result.
-    better, worse : tuple of str
-        The study's methods whose average rank is better, or worse, by the critical difference or more.
-    """
-
-    rank: float
-    place: int
-    counts: dict[str, tuple[int, int, int]]
-    better: tuple[str, ...]
-    worse: tuple[str, ...]
-
-    @property
-    def beaten(self) -> tuple[str, ...]:
-        """The study's methods against which it wins on more data sets than it loses."""
-        return tuple(method for method, (wins, _, losses) in self.counts.items() if wins > losses)
+_COUNTS = ("wins", "ties", "losses")
+_PLACED = ["own", "own_place", "own_rank"]
 
 
 @dataclass(frozen=True)
@@ -67,10 +41,11 @@ class Standing:
         The metric's printed name, with its direction.
     datasets : tuple of str
         The common data sets, by their names here.
-    ranks : dict
-        Method of the study → its average rank among the study's methods.
-    placed : dict
-        Each of one's own methods, placed.
+    pairs : frame
+        A row for each of one's own methods (`own`) and method of the study (`method`): `rank`, the average rank of the
+        latter among the study's methods, and `beside`, among these and one's own; `own_rank`, that of one's own, and
+        `own_place`, one more than how many of them have a better one; `wins`, `ties` and `losses` of one's own method
+        over the data sets at which the other has a result.
     cd : float
         Nemenyi's critical difference of the study's methods and one more.
     notes : tuple of str
@@ -80,40 +55,52 @@ class Standing:
     measure: Measure
     title: str
     datasets: tuple[str, ...]
-    ranks: dict[str, float]
-    placed: dict[str, Placed]
+    pairs: pd.DataFrame
     cd: float
     notes: tuple[str, ...]
 
     def sheet(self) -> Sheet:
         """Every method in the order of the ranks; one's own bold, each with a column of its wins, ties and losses."""
-        # one's own method comes before one of the study's with the same rank, and may have the same name
-        of_all = [(rank, 1, method) for method, rank in self.ranks.items()]
-        of_all += [(each.rank, 0, own) for own, each in self.placed.items()]
+        counts: dict[str, list[str]] = {}
+        ranked = []
+        notes = []
+        for own, pairs in self.pairs.groupby("own", sort=False):
+            for method, *each in pairs[["method", *_COUNTS]].itertuples(index=False):
+                counts.setdefault(method, []).append(format_counts(each))
+            # one's own method comes before one of the study's with the same rank, and may have the same name
+            ranked.append((pairs["own_rank"].iloc[0], 0, own))
+            notes.append(self._describe(own, pairs))
+        nothing = [NOTHING] * len(ranked)
+        header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for _, _, own in ranked))
+        of_study = self.pairs.drop_duplicates("method")
+        ranked += [(rank, 1, method) for method, rank in zip(of_study["method"], of_study["rank"], strict=True)]
         rows: list[tuple[str | Text, ...]] = []
-        for rank, of_study, method in sorted(of_all):
-            counts = [each.counts.get(method) if of_study else None for each in self.placed.values()]
-            against = [text(format_counts(each)) if each else NOTHING for each in counts]
-            shown = text(method, bold=not of_study), "study" if of_study else "here"
-            rows.append((*shown, text(f"{rank:.2f}", bold=not of_study), *against))
-        header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for own in self.placed))
+        for rank, is_of_study, method in sorted(ranked):
+            if is_of_study:
+                rows.append((method, "study", f"{rank:.2f}", *counts[method]))
+            else:
+                rows.append((text(method, bold=True), "here", text(f"{rank:.2f}", bold=True), *nothing))
         notes = [
             f"On {describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
             "loses to that of the study. "
             f"Critical difference of two average ranks (Nemenyi, {ALPHA:g}): {self.cd:.2f}.",
-            *(self._describe(own, each) for own, each in self.placed.items()),
+            *notes,
             *self.notes,
             NOT_CELLS,
         ]
         return make_sheet(f"{study.TITLE}: {self.title}", header, rows, 2, notes)
 
-    def _describe(self, own: str, each: Placed) -> str:
-        k = len(self.ranks)
-        parts = [f"beats {len(each.beaten)} of {k} on more data sets than it loses to them"]
-        for methods, word in ((each.better, "better"), (each.worse, "worse")):
-            if methods:
+    def _describe(self, own: str, pairs: pd.DataFrame) -> str:
+        """The place of one's own method, and how it does against the others."""
+        k = len(pairs)
+        beaten = (pairs["wins"] > pairs["losses"]).sum()
+        parts = [f"beats {beaten} of {k} on more data sets than it loses to them"]
+        behind = pairs["own_rank"] - pairs["beside"]
+        for apart, word in ((behind, "better"), (-behind, "worse")):
+            methods = pairs.loc[apart >= self.cd, "method"]
+            if len(methods):
                 parts.append(f"{len(methods)} {word} by the critical difference ({', '.join(methods)})")
-        return f"{own}: place {each.place} of {k + 1}, {'; '.join(parts)}."
+        return f"{own}: place {pairs['own_place'].iloc[0]} of {k + 1}, {'; '.join(parts)}."
 
     def write(self, folder: Path) -> list[Path]:
         """Write the table as `.md`, `.tex` and `.csv` into `folder`.
@@ -124,14 +111,9 @@ class Standing:
             When a file cannot be written.
         """
         stem = f"study_{layouts.file_name(self.measure.metric)}"
-        columns = ("metric", "own", "method", "rank", "own_rank", "own_place", "wins", "ties", "losses")
-        records = []
-        for own, each in self.placed.items():
-            for method, rank in self.ranks.items():
-                counts = map(str, each.counts.get(method, ("", "", "")))
-                place = (number(rank), number(each.rank), str(each.place))
-                records.append((self.measure.metric, own, method, *place, *counts))
-        return Table(self.sheet(), columns, tuple(records), f"tab:{stem}").write(folder / stem)
+        columns = ("metric", "own", "method", "rank", "own_rank", "own_place", *_COUNTS)
+        records = as_texts(self.pairs[list(columns)])
+        return Table(self.sheet(), columns, records, f"tab:{stem}").write(folder / stem)
 
 
 def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
@@ -150,45 +132,30 @@ def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
             f"({join_words(list(own))})"
         )
     theirs = yardstick.study_values(measure).loc[whole.index]
-    higher_is_better = measure.higher_is_better
-    cd = critical_difference(theirs.shape[1] + 1, len(whole), ALPHA)
-    called = {theirs: ours for ours, theirs in yardstick.named.items()}
+    pairs = pd.concat([_place(name, values, theirs, measure) for name, values in whole.items()], ignore_index=True)
     return Standing(
         measure=measure,
         title=yardstick.title(measure),
-        datasets=tuple(called[dataset] for dataset in whole.index),
-        ranks=average_present_ranks(theirs, higher_is_better).to_dict(),
-        placed={name: _place(values, theirs, higher_is_better, cd) for name, values in whole.items()},
-        cd=cd,
+        datasets=tuple(ours for ours, named in yardstick.named.items() if named in whole.index),
+        pairs=pairs,
+        cd=critical_difference(theirs.shape[1] + 1, len(whole), ALPHA),
         notes=tuple(_list_notes(yardstick, measure, list(whole.index))),
     )
 
 
-def _place(own: pd.Series, theirs: pd.DataFrame, higher_is_better: bool, cd: float) -> Placed:
-    """One method among the study's."""
-    averages = average_present_ranks(pd.concat({"": own, **theirs}, axis="columns"), higher_is_better)
-    rank = averages.pop("")
-    ahead = sum(other < rank and not are_same(other, rank) for other in averages)
-    return Placed(
-        rank=rank,
-        place=ahead + 1,
-        counts=_count_wins(own, theirs, higher_is_better),
-        better=tuple(averages.index[rank - averages >= cd]),
-        worse=tuple(averages.index[averages - rank >= cd]),
-    )
-
-
-def _count_wins(own: pd.Series, theirs: pd.DataFrame, higher_is_better: bool) -> dict[str, tuple[int, int, int]]:
-    """Wins, ties and losses of a method against each of the study's, where the latter has a value."""
-    behind = theirs.sub(own, axis="index")
-    signs = np.sign(-behind if higher_is_better else behind)
-    counts = {}
-    for method in signs:
-        found = signs[method].value_counts()
-        wins, ties, losses = (int(found.get(sign, 0)) for sign in (1, 0, -1))
-        if wins + ties + losses:
-            counts[method] = (wins, ties, losses)
-    return counts
+def _place(name: str, own: pd.Series, theirs: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """The pairs of one of one's own methods with each of the study's that has a value."""
+    better = measure.higher_is_better
+    beside = average_present_ranks(pd.concat({"": own, **theirs}, axis="columns"), better)
+    rank = beside.pop("")
+    ahead = sum(other < rank and not are_same(other, rank) for other in beside)
+    pairs = pd.DataFrame({"metric": measure.metric, "own": name, "method": beside.index, "beside": beside.to_numpy()})
+    pairs["rank"] = average_present_ranks(theirs, better)[beside.index].to_numpy()
+    pairs = pairs.assign(own_rank=rank, own_place=ahead + 1)
+    gains = theirs[beside.index].sub(own, axis="index") * (-1 if better else 1)
+    for count, of_count in zip(_COUNTS, (gains > 0, gains == 0, gains < 0), strict=True):
+        pairs[count] = of_count.sum().to_numpy()
+    return pairs
 
 
 def _list_notes(yardstick: Yardstick, measure: Measure, whole: Sequence[str]) -> Iterator[str]:
@@ -201,14 +168,17 @@ def _list_notes(yardstick: Yardstick, measure: Measure, whole: Sequence[str]) ->
     absent = [ours for ours, theirs in yardstick.named.items() if theirs not in whole]
     if absent:
         yield f"Left out, because results are missing here: {join_words(absent)}."
-    if yardstick.unknown:
-        yield f"No data sets of the study: {join_words(yardstick.unknown)}."
-    called = {theirs: ours for ours, theirs in yardstick.named.items()}
-    failed = {called[dataset]: yardstick.study.failed[dataset] for dataset in whole}
-    named = [f"{dataset} ({', '.join(methods)})" for dataset, methods in failed.items() if methods]
-    if named:
-        n_failed = sum(map(len, failed.values()))
-        yield f"Failed in the study, and left out: {count_of(n_failed, 'pair')}, of {join_words(named)}."
+    unknown = [name for name in yardstick.results.datasets if name not in yardstick.named]
+    if unknown:
+        yield f"No data sets of the study: {join_words(unknown)}."
+    n_failed, failed = 0, []
+    for ours, theirs in yardstick.named.items():
+        lacking = yardstick.study.columns[yardstick.study.loc[theirs].isna().all()]
+        if theirs in whole and len(lacking):
+            n_failed += len(lacking)
+            failed.append(f"{ours} ({', '.join(lacking)})")
+    if failed:
+        yield f"Failed in the study, and left out: {count_of(n_failed, 'pair')}, of {join_words(failed)}."
     if measure.without:
         yield f"Left out: {join_words(measure.without)}, whose {measure.metric} in the study cannot be right."
 
@@ -218,24 +188,17 @@ def _list_notes(yardstick: Yardstick, measure: Measure, whole: Sequence[str]) ->
 
 def summarise_standings(yardstick: Yardstick, standings: Sequence[Standing]) -> Sheet:
     """The places of one's own methods, a row for each measure, and with several their mean."""
-    placed = pd.DataFrame([standing.placed for standing in standings])
+    placed = pd.concat([standing.pairs for standing in standings]).drop_duplicates(["metric", "own"])
+    names = placed["own"].unique()
     rows = []
-    for standing in standings:
-        places = [_show_place(standing.placed.get(own)) for own in placed]
-        rows.append((standing.measure.metric, *places))
+    for metric, of_metric in placed.groupby("metric", sort=False):
+        shown = {own: f"{place} ({rank:.1f})" for own, place, rank in of_metric[_PLACED].itertuples(index=False)}
+        rows.append((metric, *(shown.get(own, "") for own in names)))
     if len(standings) > 1:
-        rows.append(("mean", *(_show_mean_place(placed[own].dropna()) for own in placed)))
+        means = placed[_PLACED].groupby("own", sort=False).mean()
+        rows.append(("mean", *(f"{place:.1f} ({rank:.1f})" for _, place, rank in means.itertuples())))
     notes = list(_summarise_notes(yardstick, standings))
-    return make_sheet(f"{yardstick.results.name} among {study.TITLE}", ("Measure", *placed), rows, 1, notes)
-
-
-def _show_place(placed: Placed | None) -> str:
-    return f"{placed.place} ({placed.rank:.1f})" if placed else ""
-
-
-def _show_mean_place(placed: pd.Series) -> str:
-    places, ranks = [each.place for each in placed], [each.rank for each in placed]
-    return f"{sum(places) / len(placed):.1f} ({sum(ranks) / len(placed):.1f})"
+    return make_sheet(f"{yardstick.results.name} among {study.TITLE}", ("Measure", *names), rows, 1, notes)
 
 
 def _summarise_notes(yardstick: Yardstick, standings: Sequence[Standing]) -> Iterator[str]:

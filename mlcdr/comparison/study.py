@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError, join_words, suggest_name
@@ -107,31 +109,6 @@ MEASURES = {
 """Every measure of the study, each of which is a metric here."""
 
 
-@dataclass(frozen=True)
-class Study:
-    """What the file holds.
-
-    Attributes
-    ----------
-    values : dict
-        (data set, measure) → method → value, with the study's names; pairs that failed are left out.
-    failed : dict
-        Data set → the methods that failed there.
-    """
-
-    values: dict[tuple[str, str], dict[str, float]]
-    failed: dict[str, tuple[str, ...]]
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """The study's names of its data sets."""
-        return tuple(self.failed)
-
-    def find_dataset(self, ours: str) -> str | None:
-        """The study's name of a data set (`20ng` is ng20, `tmc2007-500` tmc2007_500); None if it has none."""
-        return next((name for name in self.datasets if simple_name(own_name(name)) == simple_name(ours)), None)
-
-
 def own_name(theirs: str) -> str:
     """The name that the catalogue has for a data set of the study; the study's own where the catalogue lacks it.
 
@@ -148,9 +125,15 @@ def simple_name(name: str) -> str:
     return re.sub(r"\W|_", "", name.casefold())
 
 
-def find_method(ours: str) -> str | None:
-    """The study's method of this name (without case and punctuation); None if there is none."""
-    return next((name for name in METHODS if simple_name(name) == simple_name(ours)), None)
+def find_name(ours: str, names: Iterable[str]) -> str | None:
+    """That one of the study's names which is this one by the catalogue's name and without case and punctuation.
+
+    Examples
+    --------
+    >>> find_name("20NG", ["yeast", "ng20"]), find_name("ml-knn", METHODS), find_name("tiny", ["yeast"])
+    ('ng20', 'MLkNN', None)
+    """
+    return next((name for name in names if simple_name(own_name(name)) == simple_name(ours)), None)
 
 
 def find_measure(written: str) -> Measure:
@@ -171,15 +154,21 @@ def find_measure(written: str) -> Measure:
     return found
 
 
-def read(path: Path) -> Study:
+def read(path: Path) -> pd.DataFrame:
     """The results of the study.
+
+    Returns
+    -------
+    frame
+        A row for each data set and measure (the index, by the study's names), a column for each method. A method that
+        failed on a data set has NaN in all its rows.
 
     Raises
     ------
     ResultsError
         A file that cannot be read, or that is not of this form: the message has the line.
     """
-    values: dict[tuple[str, str], dict[str, float]] = {}
+    found: dict[tuple[str, str], list[float]] = {}
     for line, row in _read_rows(path):
         dataset, measure = row["dataset"], row["measure"]
         where = f"{path}:{line}"
@@ -187,33 +176,28 @@ def read(path: Path) -> Study:
             raise ResultsError(f"{where}: {dataset[:40]!r} is no name of a data set")
         if measure not in MEASURES:
             raise ResultsError(f"{where}: {measure[:60]!r} is no measure of {TITLE}{suggest_name(measure, MEASURES)}")
-        if (dataset, measure) in values:
+        if (dataset, measure) in found:
             raise ResultsError(f"{where}: {measure} of {dataset} stands there twice")
-        values[dataset, measure] = {method: _number(row[method], measure, method, where) for method in METHODS}
-    datasets = list(dict.fromkeys(dataset for dataset, _ in values))
-    if not datasets:
+        found[dataset, measure] = [_number(row[method], measure, method, where) for method in METHODS]
+    if not found:
         raise ResultsError(f"{path}: has no results")
-    for dataset in datasets:
-        if absent := [name for name in MEASURES if (dataset, name) not in values]:
+    values = pd.DataFrame(list(found.values()), pd.MultiIndex.from_tuples(found), METHODS)
+    for dataset in values.index.unique(0):
+        if absent := [name for name in MEASURES if (dataset, name) not in found]:
             raise ResultsError(f"{path}: {dataset} lacks {join_words(absent)}")
-    failed = {dataset: _list_failed(values, dataset) for dataset in datasets}
-    for (dataset, _), found in values.items():
-        for method in failed[dataset]:
-            del found[method]
-    return Study(values, failed)
+    return _clear_failed(values)
 
 
 def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows that are of the study, each with its line."""
+    """The rows, each with its line, by the names of the columns."""
     rows = read_csv(path, ResultsError, f"the results of {TITLE}", _MOST_BYTES)
     header = [_COLUMNS.get(name, name) for name in next(rows, (1, []))[1]]
     wanted = ("dataset", "measure", *METHODS)
     if wrong := [name for name in wanted if header.count(name) != 1]:
         what = join_words(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
         raise ResultsError(f"{path}:1: the header does not have the column {what} once; see `mlcdr datasets fetch`")
-    columns = [header.index(name) for name in wanted]
     for line, row in rows:
-        yield line, dict(zip(wanted, (row[j] for j in columns), strict=True))
+        yield line, dict(zip(header, row, strict=True))
 
 
 def _number(written: str, measure: str, method: str, where: str) -> float:
@@ -227,14 +211,12 @@ def _number(written: str, measure: str, method: str, where: str) -> float:
     return value
 
 
-def _list_failed(values: Mapping[tuple[str, str], Mapping[str, float]], dataset: str) -> tuple[str, ...]:
-    """The methods of which all values are the worst possible.
+def _clear_failed(values: pd.DataFrame) -> pd.DataFrame:
+    """The values without the methods of a data set of which all are the worst possible.
 
     The worst coverage is the number of labels, which is not known.
     """
-    failed = set(METHODS)
-    for name, measure in MEASURES.items():
-        worst = 0 if measure.higher_is_better else 1
-        if name != "COVARAGE":
-            failed &= {method for method, value in values[dataset, name].items() if value == worst}
-    return tuple(method for method in METHODS if method in failed)
+    judged = values.drop(index="COVARAGE", level=1)
+    worst = [0 if MEASURES[name].higher_is_better else 1 for _, name in judged.index]
+    failed = judged.eq(worst, axis="index").groupby(level=0).all()
+    return values.mask(failed.loc[values.index.get_level_values(0)].to_numpy())

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from mlcdr.comparison import study
-from mlcdr.comparison.study import MEASURES, METHODS, Measure, Study
+from mlcdr.comparison.study import MEASURES, Measure
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.metrics.names import METRICS, resolve
 from mlcdr.results.metric_facts import describe_metric
@@ -35,11 +35,10 @@ class Yardstick:
     Attributes
     ----------
     results : Results
-    study : Study
+    study : frame
+        As `mlcdr.comparison.study.read` gives it.
     named : dict
         Data set here → its name in the study.
-    unknown : list of str
-        Data sets here that the study does not have.
     labels : dict
         Name of a measure → the metric here that computes it.
     skipped : dict
@@ -51,13 +50,13 @@ class Yardstick:
         No data set or no measure is common.
     """
 
-    def __init__(self, results: Results, published: Study):
+    def __init__(self, results: Results, published: pd.DataFrame):
         self.results, self.study = results, published
-        found = {ours: published.find_dataset(ours) for ours in results.datasets}
+        datasets = published.index.unique(0)
+        found = {ours: study.find_name(ours, datasets) for ours in results.datasets}
         self.named = {ours: theirs for ours, theirs in found.items() if theirs}
-        self.unknown = [name for name in results.datasets if name not in self.named]
         if not self.named:
-            has = ", ".join(map(study.own_name, published.datasets))
+            has = ", ".join(map(study.own_name, datasets))
             raise ResultsError(f"{results.folder}: no data set of {study.TITLE} (it has {has})")
         self.labels: dict[str, str] = {}
         self.skipped: dict[str, str] = {}
@@ -123,9 +122,8 @@ class Yardstick:
 
     def study_values(self, measure: Measure) -> pd.DataFrame:
         """The study's values: the common data sets × its methods; NaN where a method failed."""
-        methods = [method for method in METHODS if method not in measure.without]
-        values = {dataset: self.study.values[dataset, measure.name] for dataset in self.named.values()}
-        return pd.DataFrame(values, methods, dtype=float).T
+        of_measure = self.study.xs(measure.name, level=1)
+        return of_measure.loc[list(self.named.values())].drop(columns=list(measure.without))
 
     def title(self, measure: Measure) -> str:
         """The printed name of the metric, with its direction."""

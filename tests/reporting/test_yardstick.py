@@ -115,14 +115,18 @@ def test_ranks_places_and_records_are_those_counted_one_by_one(tmp_path: Path, m
     yardstick = _beside(tmp_path, made, [metric], values)
     found = place_methods(yardstick, *yardstick.measures(metric))
     assert found.datasets == ("languagelog", "Yeast", "scene")
-    for own, placed in found.placed.items():
+    for own, pairs in found.pairs.groupby("own"):
         of_own = {"langlog": "languagelog", "yeast": "Yeast", "scene": "scene"}
         rank, place, records = _brute_force(metric, {t: values[d, own, metric] for t, d in of_own.items()})
-        assert placed.rank == pytest.approx(rank)
-        assert placed.place == place
-        assert {method: list(counts) for method, counts in placed.counts.items()} == records
-        assert placed.beaten == tuple(m for m in METHODS if m in records and records[m][0] > records[m][2])
-    assert sum(placed.counts["CLR"]) == 2
+        assert pairs["own_rank"].tolist() == pytest.approx([rank] * len(pairs))
+        assert set(pairs["own_place"]) == {place}
+        counts = pairs.set_index("method")[["wins", "ties", "losses"]]
+        assert {method: list(each) for method, *each in counts.itertuples()} == records
+        beaten = sum(wins > losses for wins, _, losses in records.values())
+        assert (
+            f"{own}: place {place} of {len(pairs) + 1}, beats {beaten} of {len(pairs)} on" in found.sheet().markdown()
+        )
+    assert counts.loc["CLR"].sum() == 2
     assert found.sheet().header[3].plain == "PLST W/T/L"
     shown = found.sheet().markdown()
     assert "languagelog (LP) and Yeast (CLR, MBR)" in shown
@@ -134,14 +138,12 @@ def test_ranks_places_and_records_are_those_counted_one_by_one(tmp_path: Path, m
 
 def test_a_place_does_not_depend_on_the_others_that_are_placed(tmp_path: Path, made: Path) -> None:
     values = _own("f1")
-    alone = {key: value for key, value in values.items() if key[1] == "PLST"}
+    of_one = {key: value for key, value in values.items() if key[1] == "PLST"}
     metrics = [{"f1": {"zero_division": 0}}]
     both = _beside(tmp_path / "both", made, metrics, values)
-    single = _beside(tmp_path / "one", made, metrics, alone)
-    assert (
-        place_methods(both, MEASURES["F1_example_based"]).placed["PLST"]
-        == (place_methods(single, MEASURES["F1_example_based"]).placed["PLST"])
-    )
+    single = _beside(tmp_path / "one", made, metrics, of_one)
+    together, alone = (place_methods(each, MEASURES["F1_example_based"]).pairs for each in (both, single))
+    assert together[together["own"] == "PLST"].to_dict("list") == alone.to_dict("list")
 
 
 def test_methods_far_ahead_and_far_behind_are_told_by_the_critical_difference(tmp_path: Path, made: Path) -> None:
@@ -152,13 +154,14 @@ def test_methods_far_ahead_and_far_behind_are_told_by_the_critical_difference(tm
     values = {(d, m, "accuracy"): float(m == "PLST") for d in ("languagelog", "yeast", "scene") for m in OWN}
     yardstick = _beside(tmp_path, made, ["accuracy"], values)
     found = place_methods(yardstick, MEASURES["ACCURACY_example_based"])
-    first, last = found.placed["PLST"], found.placed["CPLST"]
-    assert (first.rank, first.place, first.better) == (1.0, 1, ())
-    assert (last.rank, last.place, last.worse) == (29.0, 29, ())
+    first, last = (found.pairs[found.pairs["own"] == own] for own in OWN)
+    assert set(first["own_rank"]) == {1.0}
+    assert set(last["own_rank"]) == {29.0}
     assert found.cd == critical_difference(29, 3)
-    assert (first.worse, last.better) == (("MLARM",), ("MLkNN",))
-    assert len(first.beaten) == 28
-    assert last.beaten == ()
+    how = "of 28 on more data sets than it loses to them; 1"
+    notes = found.sheet().notes
+    assert f"PLST: place 1 of 29, beats 28 {how} worse by the critical difference (MLARM)." in notes
+    assert f"CPLST: place 29 of 29, beats 0 {how} better by the critical difference (MLkNN)." in notes
 
 
 def test_data_sets_without_results_of_all_own_methods_are_left_out_by_name(tmp_path: Path, made: Path) -> None:
@@ -179,7 +182,7 @@ def test_each_point_of_a_sweep_is_placed(tmp_path: Path, made: Path) -> None:
     values = {("scene", "PLST", size, "accuracy"): 0.5 for size in ("20%", "80%")}
     folder = _folder(tmp_path, ["accuracy"], values, sweep={PATH: ["20%", "80%"]})
     found = place_methods(Yardstick(open_results(folder), study.read(made)), MEASURES["ACCURACY_example_based"])
-    assert list(found.placed) == ["PLST 20%", "PLST 80%"]
+    assert list(found.pairs["own"].unique()) == ["PLST 20%", "PLST 80%"]
 
 
 # -------------------------------------------------------------------- measures
@@ -214,7 +217,7 @@ def test_of_two_labels_of_a_metric_the_one_with_the_convention_of_the_study_is_t
     values = {("scene", "PLST", "f1"): 0.0, ("scene", "PLST", "of_study"): 1.0}
     yardstick = _beside(tmp_path, made, metrics, values)
     found = place_methods(yardstick, MEASURES["F1_example_based"])
-    assert found.placed["PLST"].place == 1
+    assert set(found.pairs["own_place"]) == {1}
     assert not any("zero_division" in note for note in found.notes)
 
 
@@ -262,14 +265,13 @@ def test_the_agreement_of_ranks_is_that_of_scipy(tmp_path: Path, made: Path) -> 
         theirs[dataset] = {n: of[n] for _, n in kept}
     assert len(ours["languagelog"]) == 3
     a, b = (average_present_ranks(pd.DataFrame(each).T, True).to_dict() for each in (ours, theirs))
-    assert (found.ours.to_dict(), found.theirs.to_dict()) == (a, b)
+    assert (found.ranks["here"].to_dict(), found.ranks["there"].to_dict()) == (a, b)
     pair = [[side[m] for m in a] for side in (a, b)]
-    assert found.spearman == pytest.approx(spearmanr(*pair).statistic)
-    assert found.kendall == pytest.approx(kendalltau(*pair).statistic)
     assert found.differences["LP"].isna().to_dict() == {"langlog": True, "yeast": False}
     assert found.differences["LP"]["yeast"] == pytest.approx(ours["yeast"]["LP"] - theirs["yeast"]["LP"], abs=0.0006)
     within = [spearmanr(list(ours[d].values()), [theirs[d][m] for m in ours[d]]).statistic for d in ours]
-    assert found.within == pytest.approx(np.mean(within))
+    of_ranks = [test(*pair).statistic for test in (spearmanr, kendalltau)]
+    assert found.correlations == pytest.approx((*of_ranks, np.mean(within)))
 
 
 def test_the_study_agrees_with_itself(tmp_path: Path, made: Path) -> None:
@@ -282,8 +284,8 @@ def test_the_study_agrees_with_itself(tmp_path: Path, made: Path) -> None:
     }
     yardstick = _beside(tmp_path, made, ["exact_match", "one_error"], values)
     found = [agree(yardstick, measure) for measure in yardstick.measures()]
-    assert [len(each.ours) for each in found] == [28, 25]
-    assert [(each.spearman, each.kendall, each.within) for each in found] == [pytest.approx((1.0, 1.0, 1.0))] * 2
+    assert [len(each.ranks) for each in found] == [28, 25]
+    assert [each.correlations for each in found] == [pytest.approx((1.0, 1.0, 1.0))] * 2
     assert {row[3].plain + row[4].plain for row in tabulate_ranks(found).rows} == {"0.000.000"}
     few = _folder(tmp_path / "few", ["accuracy"], {("scene", m, "accuracy"): 0.5 for m in ("BR", "CC", "Mine")})
     with pytest.raises(ResultsError, match=r"names of .*: BR, CC; an agreement needs three or more"):
@@ -299,10 +301,15 @@ def test_the_file_of_the_repository_and_the_smaller_one_are_read_alike(tmp_path:
     csv.writer(out).writerows([["", "index", "Cardinality", *METHODS, "metric"], *rows])
     path = tmp_path / "metaDataset.csv"
     path.write_text(out.getvalue(), encoding="utf-8")
-    assert study.read(path) == study.read(made)
-    assert study.read(made).failed == {
-        "langlog": ("LP",), "yeast": ("CLR", "MBR"), "scene": (), "reutersk500": (),
-    }  # fmt: skip
+    found = study.read(made)
+    pd.testing.assert_frame_equal(study.read(path), found)
+    assert _failed(found) == {"langlog": ["LP"], "yeast": ["CLR", "MBR"]}
+
+
+def _failed(found: pd.DataFrame) -> dict[str, list[str]]:
+    """Data set → the methods without a value."""
+    without = {dataset: list(found.columns[found.loc[dataset].isna().all()]) for dataset in found.index.unique(0)}
+    return {dataset: methods for dataset, methods in without.items() if methods}
 
 
 _GOOD = _text(_made())
@@ -369,7 +376,7 @@ def test_a_study_is_fetched_like_a_data_set(tmp_path: Path, made: Path, monkeypa
     folder = tmp_path / "cache" / "published" / "bogatinovski_2022"
     assert catalog.fetch(["bogatinovski_2022"], progress=False) == {"bogatinovski_2022": folder}
     assert studies.locate_study("bogatinovski_2022") == folder / "metaDataset.csv"
-    assert study.read(folder / "metaDataset.csv") == study.read(made)
+    pd.testing.assert_frame_equal(study.read(folder / "metaDataset.csv"), study.read(made))
     monkeypatch.setenv("MLCDR_PUBLISHED", os.pathsep.join(["nowhere", str(tmp_path / "published")]))
     assert studies.locate_study("bogatinovski_2022") == made
 
@@ -379,19 +386,21 @@ def test_the_mapping_is_complete_for_the_study_as_it_is() -> None:
         found = study.read(studies.locate_study("bogatinovski_2022"))
     except DataError as error:
         pytest.skip(str(error))
-    assert len(found.datasets) == 40
-    assert {measure for _, measure in found.values} == set(MEASURES)
-    assert {name: failed for name, failed in found.failed.items() if failed} == {
-        "bibtex": ("LP",), "corel5k": ("LP",), "stackex_cs": ("LP",), "stackex_philosophy": ("LP",),
-        "delicious": ("MLTSVM", "DEEP4", "LP", "CLR", "MBR"), "tmc2007_500": ("MLTSVM",),
-        "stackex_chess": ("TREMLCnew",),
+    datasets = found.index.unique(0)
+    assert len(datasets) == 40
+    assert set(found.index.unique(1)) == set(MEASURES)
+    assert _failed(found) == {
+        "bibtex": ["LP"], "corel5k": ["LP"], "stackex_cs": ["LP"], "stackex_philosophy": ["LP"],
+        "delicious": ["MLTSVM", "DEEP4", "LP", "CLR", "MBR"], "tmc2007_500": ["MLTSVM"],
+        "stackex_chess": ["TREMLCnew"],
     }  # fmt: skip
-    common = {e.name: found.find_dataset(e.name) for e in sources.entries() if found.find_dataset(e.name)}
+    common = {e.name: study.find_name(e.name, datasets) for e in sources.entries()}
+    common = {ours: theirs for ours, theirs in common.items() if theirs}
     assert len(common) == 16
     simple = study.simple_name
     renamed = {ours: theirs for ours, theirs in common.items() if simple(ours) != simple(theirs)}
     assert renamed == {"languagelog": "langlog", "20ng": "ng20"}
-    assert found.values["genbase", "AUCROC_MICRO"]["DEEP1"] == 0.014
+    assert found.at[("genbase", "AUCROC_MICRO"), "DEEP1"] == 0.014
 
 
 # -------------------------------------------------------------------- the page
@@ -417,7 +426,7 @@ def test_the_scores_of_the_page() -> None:
     for method, dataset, metric, there, here in _rows_of_page("| method | data set | measure | study | here |"):
         (measure,) = yardstick.measures(metric)
         assert (float(there), float(here)) == (
-            yardstick.study.values[dataset, measure.name][method],
+            yardstick.study.at[(dataset, measure.name), method],
             yardstick.own_values(measure).loc[dataset, method],
         )
 
@@ -427,21 +436,23 @@ def test_the_places_of_the_page() -> None:
     yardstick = _stored_beside_the_study()
     results, published = yardstick.results, yardstick.study
     measures = list(MEASURES.values())
-    places = {m.metric: place_methods(yardstick, m).placed for m in measures}
+    places = pd.concat([place_methods(yardstick, m).pairs for m in measures])
+    place = places.drop_duplicates(["own", "metric"]).pivot(index="own", columns="metric", values="own_place")
     ranks = {m.metric: comparison.compare_methods(results, m.metric).average_ranks for m in measures}
     rows = _rows_of_page("| method | place of 29, label sets |")
     assert [row[0] for row in rows] == list(results.methods)
     for method, *shown in rows:
         groups = [[m.metric for m in part] for part in (measures[:12], measures[12:])]
-        means = [np.mean([places[metric][method].place for metric in group]) for group in groups]
+        means = [place.loc[method, group].mean() for group in groups]
         means += [np.mean([ranks[metric][method] for metric in group]) for group in groups]
         assert shown == [f"{mean:.1f}" for mean in means]
     page = (Path(__file__).parents[2] / "docs" / "yardstick.md").read_text(encoding="utf-8")
-    errors = [[published.values[d, "ONE_ERROR"].get(m, 1.0) for d in published.datasets] for m in ("LP", "CC", "SSM")]
-    low = [sum(value < 0.02 for value in each) for each in errors]
+    low = (published.xs("ONE_ERROR", level=1)[["LP", "CC", "SSM"]] < 0.02).sum().tolist()
     assert f"below 0.02 in the study on {low[0]}, {low[1]} and {low[2]} of the 40 data sets" in page
-    assert f"critical difference is {place_methods(yardstick, MEASURES['MICRO_F1']).cd:.0f} places of 29" in page
-    parted = {method: len(placed.worse) for method, placed in places["micro_f1"].items()}
+    cd = place_methods(yardstick, MEASURES["MICRO_F1"]).cd
+    assert f"critical difference is {cd:.0f} places of 29" in page
+    places["parted"] = places["beside"] - places["own_rank"] >= cd
+    parted = places[places["metric"] == "micro_f1"].groupby("own")["parted"].sum()
     assert {method for method, n in parted.items() if n == 5} == {"RFPCT", "RFDTBR", "BR", "CLEMS"}
     assert not any(parted[method] for method in ("PLST", "CPLST", "DDSR", "MVMD", "OCC", "MLSF", "CLMLC"))
 
