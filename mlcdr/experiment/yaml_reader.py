@@ -6,7 +6,7 @@ PyYAML does the syntax; what a file *means* is decided here, more strictly than 
   text. A decimal number that begins with a zero (`010`) is an error, for YAML 1.1 reads 8 and YAML 1.2 reads 10.
 - A repeated key is an error that names both lines. Keys are text, as written (`1:` is the key "1").
 - Anchors, aliases and merge keys (`<<: *name`; a key of the mapping itself wins) are written out. Depth and size,
-  expanded aliases included, are bounded. Several documents, and tags other than the core ones, are refused.
+  expanded aliases included, are bounded. Several documents, and tags other than `!!str`, are refused.
 
 The result, a `Document`, keeps the place (source, line, column) of every key path, so that a check made much later can
 still say `file:line`.
@@ -34,12 +34,16 @@ MAX_RESOLVED = 4096 * 1024
 MAX_DEPTH = 32
 MAX_DIGITS = 40
 
-_NULL = {"", "~", "null", "Null", "NULL"}
-_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_SPECIAL = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_CORE_TAG = "tag:yaml.org,2002:"
+_TEXT = f"{_CORE_TAG}str"
+_NUMBERS = f"{_CORE_TAG}int", f"{_CORE_TAG}float"
+_PATTERNS = {
+    "null": "~|null|Null|NULL|",
+    "bool": "true|True|TRUE|false|False|FALSE",
+    "int": r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+    "float": r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+}
+"""Of scalars that are no text, by the YAML 1.2 core schema."""
 _LEADING_ZERO = re.compile(r"([-+]?)0+([0-9].*)")
 
 # PyYAML's words → ours; the first one that is found in its message is used. `{context}` is the line on which the item
@@ -200,10 +204,6 @@ class _RefusedError(Exception):
         self.text, self.mark = text, mark
 
 
-_UNQUOTED = "unquoted"
-"""The tag of a scalar without quotes and tag, whose value `resolve_scalar` decides."""
-
-
 class _Loader(yaml.SafeLoader):
     """PyYAML's composer of nodes, with bounds on their depth and on what aliases repeat."""
 
@@ -213,12 +213,6 @@ class _Loader(yaml.SafeLoader):
         self.size = 0  # of all that was read, in characters and values
         self.sizes: dict[str, int] = {}  # of what each anchor names, set when that ends
         self.repeated = 0  # the size of what aliases stand for
-
-    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """The tag of a node that has none."""
-        if kind is yaml.ScalarNode and implicit[0]:
-            return _UNQUOTED
-        return super().resolve(kind, value, implicit)
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """The node that begins with the next event."""
@@ -232,6 +226,9 @@ class _Loader(yaml.SafeLoader):
         if anchor in self.anchors:
             text = f"there is an anchor &{anchor} above; give this one another name (or quote the text)"
             raise _RefusedError(text, mark)
+        if event.tag not in (None, "!") and not (event.tag == _TEXT and isinstance(event, yaml.ScalarEvent)):
+            shown = event.tag.replace(_CORE_TAG, "!!")
+            raise _RefusedError(f"the tag {shown} is not allowed here; leave it out", mark)
         if self.depth > MAX_DEPTH:
             raise _RefusedError(_TOO_DEEP, mark)
         before = self.size
@@ -258,13 +255,13 @@ class _Loader(yaml.SafeLoader):
 
 
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
-_TAGS = {dict: "map", list: "seq", str: "str", int: "int", float: "float", bool: "bool", type(None): "null"}
 
 
-class _Reading:
-    """Makes plain data of nodes, and collects every problem that does not stop the reading."""
+class _Reading(yaml.constructor.SafeConstructor):
+    """Makes plain data of nodes, those of scalars as PyYAML does; collects what does not stop the reading."""
 
     def __init__(self, numbered: bool):
+        super().__init__()
         self.numbered = numbered
         self.problems: dict[tuple[int, int], str] = {}
         self.marks: dict[KeyPath, Any] = {}
@@ -277,21 +274,11 @@ class _Reading:
         """The plain data of a node."""
         if len(path) > MAX_DEPTH:  # by aliases
             raise _RefusedError(_TOO_DEEP, self.marks[path[:1]])
-        value: Any
         if isinstance(node, yaml.MappingNode):
-            value = self.mapping(node, path)
-        elif isinstance(node, yaml.SequenceNode):
-            value = [self.item(each, (*path, i)) for i, each in enumerate(node.value)]
-        else:
-            value = self.scalar(node)
-        self.check_tag(node, value)
-        return value
-
-    def check_tag(self, node: Any, value: Any) -> None:
-        """Refuse a tag that means another type than the value has."""
-        if node.tag not in (_UNQUOTED, f"tag:yaml.org,2002:{_TAGS[type(value)]}"):
-            shown = node.tag.replace("tag:yaml.org,2002:", "!!")
-            raise _RefusedError(f"the tag {shown} is not allowed here; leave it out", node.start_mark)
+            return self.mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.item(each, (*path, i)) for i, each in enumerate(node.value)]
+        return self.scalar(node)
 
     def item(self, node: Any, path: KeyPath) -> Any:
         """The item of a list."""
@@ -340,72 +327,57 @@ class _Reading:
             raise _RefusedError("a key must be text, found a list or a mapping", key.start_mark)
         if not key.value:
             raise _RefusedError("a key is missing before `:`", key.start_mark)
-        self.check_tag(key, key.value)
 
     def scalar(self, node: Any) -> Any:
         """The value of a scalar; text if it is in quotes."""
         bad = yaml.SafeLoader.NON_PRINTABLE.search(node.value)
         if bad:
             self.add(node.start_mark, _describe_character(ord(bad.group())))
-        if node.style is not None or node.tag == "tag:yaml.org,2002:str":
-            return node.value
         try:
-            return resolve_scalar(node.value)
+            return self.number(node) if node.tag in _NUMBERS else self.construct_object(node)
         except ValueError as error:
             self.add(node.start_mark, str(error))
-            return node.value
+            return None
 
+    def number(self, node: Any) -> int | float:
+        """The value of a number.
 
-def resolve_scalar(text: str) -> str | int | float | bool | None:
-    """The value of an unquoted scalar by the YAML 1.2 core schema.
-
-    Raises
-    ------
-    ValueError
-        For numbers that other YAML readers take for something else (`010`), or that have no finite float or too many
-        digits; the message says what to write.
-    """
-    if text in _NULL:
-        return None
-    if text in _BOOL:
-        return _BOOL[text]
-    special = _SPECIAL.fullmatch(text)
-    if special:
-        return math.nan if special[3] else float(special[1] + "inf")
-    based = _BASED.fullmatch(text)
-    if not (based or _FLOAT.fullmatch(text)):
-        return text
-    if len(text) > MAX_DIGITS or (based and len(str(int(text, 0))) > MAX_DIGITS):
-        raise ValueError(f"a number of more than {MAX_DIGITS} characters; put it in quotes if it is text")
-    if based:
-        return int(text, 0)
-    zeros = _LEADING_ZERO.fullmatch(text)
-    if zeros:
-        plain = zeros[1] + zeros[2]
-        raise ValueError(f"{text} is read differently by different programs; write {plain}, or '{text}' for text")
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"{text} is too large for a number")
-    return value
+        Raises
+        ------
+        ValueError
+            When other YAML readers take it for something else (`010`), or it has no finite float or too many digits;
+            the message says what to write.
+        """
+        text = node.value
+        zeros = _LEADING_ZERO.fullmatch(text)
+        value: Any = text
+        if len(text) <= MAX_DIGITS and not zeros:
+            value = self.construct_object(node)
+        if len(str(value)) > MAX_DIGITS:
+            raise ValueError(f"a number of more than {MAX_DIGITS} characters; put it in quotes if it is text")
+        if zeros:
+            plain = zeros[1] + zeros[2]
+            raise ValueError(f"{text} is read differently by different programs; write {plain}, or '{text}' for text")
+        if math.isinf(value) and "inf" not in text.lower():
+            raise ValueError(f"{text} is too large for a number")
+        return value
 
 
 class _Dumper(yaml.SafeDumper):
-    """Block style, no anchors, and quotes around every text that `resolve_scalar` takes for something else."""
+    """Block style, no anchors, and quotes around every text that YAML 1.1 or 1.2 takes for something else."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
+_Loader.yaml_implicit_resolvers = {}  # none of YAML 1.1
+for _type, _pattern in _PATTERNS.items():
+    yaml.add_implicit_resolver(_CORE_TAG + _type, re.compile(rf"(?:{_pattern})\Z"), Loader=_Loader, Dumper=_Dumper)
+
+
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    try:
-        ambiguous = resolve_scalar(text) != text
-    except ValueError:
-        ambiguous = True
-    style = "'" if ambiguous else None
-    if re.search("[\r\x85\u2028\u2029]", text):  # line ends that are folded away unless double quotes escape them
-        style = '"'
+    # Line ends that are folded away unless double quotes escape them.
+    style = '"' if re.search("[\r\x85\u2028\u2029]", text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
