@@ -1,11 +1,11 @@
 """Several results folders as one, so that their methods can be compared with one another.
 
 The result has the metrics that all folders have, and every data set, method and point of the sweep. A method that
-several folders have under one name is one method if its config is the same and the numbers agree wherever two folders
-have the same cell (but for times, of which the first folder's are taken); else each has its folder's name too:
-`PLST (first)`, `PLST (second)`. The folders `TABLE` and `TABLE_large` are parts of one table: their methods of one name
-are one method, whatever the settings, as long as they have no data set in common. A method from a folder that sweeps
-nothing has one number, which stands at all points that another folder swept.
+several folders have under one name is one method if its config is the same in all of them, and so are the numbers
+wherever several have the same cell (but for times, of which the first folder's are taken); else each of them has its
+folder's name too: `PLST (first)`, `PLST (second)`. The folders `TABLE` and `TABLE_large` are parts of one table: their
+methods of one name are one method, whatever the settings, as long as they have no data set in common. A method from a
+folder that sweeps nothing has one number, which stands at all points that another folder swept.
 
 Means are rounded to six digits, as in the record (`mlcdr.papers.stored`): rounding errors win no comparison.
 """
@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment, MethodSpec
-from mlcdr.results.frame import SUMMARY, order_columns, paths_of
+from mlcdr.experiment.problems import dotted
+from mlcdr.results.frame import SUMMARY, group, keys_of, order_columns, paths_of
 from mlcdr.results.results import Results
 from mlcdr.results.scores import are_same
 
@@ -61,53 +61,45 @@ def join(every: Sequence[Results]) -> Results:
 def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
     """The rows of all folders that are of some metrics; of two at one place the first."""
     swept = _join_names(each.swept for each in every)
-    of_grids = _join_names(paths_of(each.summary) for each in every)
-    paths = _join_names([swept, of_grids])
-    whole = pd.concat([_align(each, paths, swept) for each in every])
+    whole = _list_means(every)
     whole = whole[whole["metric"].isin(metrics)]
     summary = whole.drop_duplicates(["dataset", "method", *swept, "metric"], ignore_index=True)
     grids: dict[str, tuple[str, ...]] = {}
+    orders: dict[str, Iterable[str]] = {}
     for each in every:
         for method, grid in each.grids.items():
             grids.setdefault(method, tuple(path for path in grid if path not in swept))
+        for name in keys_of(each.summary):
+            orders[name] = _join_names([orders.get(name, ()), each.summary[name].cat.categories])
     return Results(
         folder=Path(", ".join(str(each.folder) for each in every)),
         experiment=_join_experiments(every),
-        summary=order_columns(summary, _join_orders(every, metrics)),
+        summary=order_columns(summary, orders | {"metric": metrics}),
         grids=grids,
         joined=True,
     )
 
 
-def _join_names(every: Iterable[Iterable[str]]) -> list[str]:
-    """Each name once, in the order in which they appear."""
-    return list(dict.fromkeys(itertools.chain.from_iterable(every)))
-
-
-def _align(results: Results, paths: Sequence[str], swept: Sequence[str]) -> pd.DataFrame:
-    """A folder's means with a column for each path, as texts.
+def _list_means(every: Sequence[Results]) -> pd.DataFrame:
+    """The means of all folders, with a column for each path of any; `""` where a folder does not have it.
 
     The best of a grid stands at all values that another folder sweeps.
     """
-    absent = set(paths) - set(paths_of(results.summary))
-    foreign = set(swept) - set(results.swept)
-    summary = results.summary.assign(**dict.fromkeys(absent | foreign, ""))
-    summary = summary[["dataset", "method", *paths, *SUMMARY]]
-    return summary.astype(dict.fromkeys(["dataset", "method", *paths, "metric"], object))
-
-
-def _join_orders(every: Sequence[Results], metrics: Sequence[str]) -> dict[str, list[str]]:
-    """Column → its values, the first folder's first."""
-    orders = {
-        "dataset": _join_names(each.datasets for each in every),
-        "method": _join_names(each.methods for each in every),
-        "metric": list(metrics),
-    }
+    swept = _join_names(each.swept for each in every)
+    paths = _join_names([swept, *(paths_of(each.summary) for each in every)])
+    frames = []
     for each in every:
-        for path in paths_of(each.summary):
-            known = orders.get(path, [])
-            orders[path] = _join_names([[""], known, each.values(path)])
-    return orders
+        texts = each.summary.astype(dict.fromkeys(keys_of(each.summary), object))
+        foreign = set(swept) - set(each.swept)
+        frames.append(texts.assign(**dict.fromkeys(foreign, "")))
+    whole = pd.concat(frames, ignore_index=True)
+    whole[paths] = whole[paths].fillna("")
+    return whole[["dataset", "method", *paths, *SUMMARY]]
+
+
+def _join_names(every: Iterable[Iterable[str]]) -> list[str]:
+    """Each name once, in the order in which they appear."""
+    return list(dict.fromkeys(itertools.chain.from_iterable(every)))
 
 
 def _join_experiments(every: Sequence[Results]) -> Experiment:
@@ -137,19 +129,16 @@ def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
 
 def _refuse_other_data(every: Sequence[Results]) -> None:
     """Refuse folders whose manifests have another size of a data set of the same name."""
-    for one, other in itertools.combinations(every, 2):
-        for dataset in sorted({*one.datasets} & {*other.datasets}):
-            sizes = [_sizes(each, dataset) for each in (one, other)]
-            if all(sizes) and sizes[0] != sizes[1]:
-                here, there = (", ".join(size) for size in sizes)
-                raise ResultsError(f"{dataset} is not the same data: {here} in {one.folder}, {there} in {other.folder}")
-
-
-def _sizes(results: Results, dataset: str) -> list[str]:
-    """`300 instances`, `5 features`, `3 labels`; nothing where one is not known."""
-    facts = results.recorded(dataset)
-    known = [f"{facts[f'n_{what}']} {what}" for what in _SIZES if facts.get(f"n_{what}") is not None]
-    return known if len(known) == len(_SIZES) else []
+    known: dict[str, tuple[str, Path]] = {}
+    for each in every:
+        for dataset in each.datasets:
+            facts = each.recorded(dataset)
+            if any(facts.get(f"n_{what}") is None for what in _SIZES):
+                continue
+            here = ", ".join(f"{facts[f'n_{what}']} {what}" for what in _SIZES)
+            there, other = known.setdefault(dataset, (here, each.folder))
+            if here != there:
+                raise ResultsError(f"{dataset} is not the same data: {there} in {other}, {here} in {each.folder}")
 
 
 # -------------------------------------------------------------------- what methods are called
@@ -178,49 +167,24 @@ def _name_methods(every: Sequence[Results], labels: Sequence[str]) -> list[dict[
     """For each of several results, what its methods are called in the whole."""
     called: list[dict[str, str]] = [{} for _ in every]
     for method in _join_names(each.methods for each in every):
-        groups = _group_alike(every, method)
-        for group in groups:
-            name = method if len(groups) == 1 else f"{method} ({labels[group[0]]})"
-            for k in group:
-                called[k][method] = name
+        having = [k for k, each in enumerate(every) if method in each.methods]
+        is_one = _agree([every[k] for k in having], method)
+        for k in having:
+            called[k][method] = method if is_one else f"{method} ({labels[k]})"
     return called
 
 
-def _group_alike(every: Sequence[Results], method: str) -> list[list[int]]:
-    """The positions of those that have a method of a name, by what they mean by it."""
-    groups: list[list[int]] = []
-    for k, each in enumerate(every):
-        if method not in each.methods:
-            continue
-        for group in groups:
-            if all(_agree(every[i], each, method) for i in group):
-                group.append(k)
-                break
-        else:
-            groups.append([k])
-    return groups
-
-
-def _agree(first: Results, second: Results, method: str) -> bool:
-    """Whether two results mean the same by a method's name."""
-    if first.experiment.methods.get(method) != second.experiment.methods.get(method):
+def _agree(every: Sequence[Results], method: str) -> bool:
+    """Whether all mean the same by a method's name: config, swept parameters and, but for times, numbers."""
+    own = [each.select("method", [method]) for each in every]
+    specs = [each.experiment.methods.get(method) for each in own]
+    varied = [{path for path in each.swept if (each.summary[path] != "").any()} for each in own]
+    if any(spec != specs[0] for spec in specs) or any(paths != varied[0] for paths in varied):
         return False
-    if _varied(first, method) != _varied(second, method):
-        return False
-    swept = _join_names([first.swept, second.swept])
-    one = _align(first.select("method", [method]), swept, swept)
-    other = _align(second.select("method", [method]), swept, swept)
-    both = one.merge(other, on=["dataset", "method", *swept, "metric"])
-    for metric, here, there in both[["metric", "mean_x", "mean_y"]].itertuples(index=False):
-        if not (first.metric_facts(metric).is_time or are_same(here, there)):
-            return False
-    return True
-
-
-def _varied(results: Results, method: str) -> set[str]:
-    """The swept parameters of which a method has values."""
-    own = results.summary[results.summary["method"] == method]
-    return {path for path in results.swept if (own[path] != "").any()}
+    means = _list_means(own)
+    times = [metric for metric in every[0].metrics if every[0].metric_facts(metric).is_time]
+    cells = group(means[~means["metric"].isin(times)], ["dataset", *sorted(varied[0]), "metric"])["mean"]
+    return all(map(are_same, cells.min(), cells.max()))
 
 
 # -------------------------------------------------------------------- what a reader must know
@@ -229,26 +193,21 @@ def _varied(results: Results, method: str) -> set[str]:
 def list_other_methods(
     ours: Experiment,
     theirs: Mapping[str, MethodSpec],
-    swept: Iterable[str] = (),
+    swept: Collection[str] = (),
 ) -> list[str]:
-    """`A and B have the learner ridge, not m5p` for the methods that bear the same name and have other parts.
+    """`A and B have learner ridge, not m5p` for the methods that bear the same name and have other settings.
 
-    How they are tuned is left out, and so are parameters that `theirs` sweep, and a part that only its class could read
-    (a stand-in, which has no name).
+    How they are tuned is left out, and so are parameters that `theirs` sweep.
     """
-    swept = tuple(swept)
     found: dict[str, list[str]] = {}
     for name, spec in ours.methods.items():
         if name not in theirs:
             continue
-        one = _without(spec.plain(), swept)
-        other = _without(theirs[name].plain(), swept)
-        for part in {**other, **one}:
-            here, there = one.get(part), other.get(part)
-            if part == "tune" or there in ("", here):
-                continue
-            what = part.replace("_", " ")
-            found.setdefault(f"the {what} {_write_part(here)}, not {_write_part(there)}", []).append(name)
+        one, other = _list_settings(spec), _list_settings(theirs[name])
+        for path in {**other, **one}:
+            here, there = (each.get(path, "unset") for each in (one, other))
+            if here != there and path not in swept:
+                found.setdefault(f"{path} {here}, not {there}", []).append(name)
     lines = []
     for what, names in found.items():
         verb = "has" if len(names) == 1 else "have"
@@ -256,22 +215,15 @@ def list_other_methods(
     return lines
 
 
-def _write_part(part: Any) -> str:
-    """A part as a config has it, without quotes; `none` where a method has no such part."""
-    text = json.dumps("none" if part is None else part, ensure_ascii=False)
-    return text.replace('"', "")
-
-
-def _without(method: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
-    """The parts of a method without the parameters at some paths."""
-    for path in paths:
-        part, _, parameter = path.partition(".")
-        match method.get(part):
-            case dict(component) if len(component) == 1:
-                [(name, parameters)] = component.items()
-                left = {key: value for key, value in parameters.items() if key != parameter}
-                method = {**method, part: {name: left} if left else name}
-    return method
+def _list_settings(method: MethodSpec) -> dict[str, str]:
+    """Config path → its value as text: the components by name, and each of their parameters."""
+    settings = {}
+    for path, part in method.by_path().items():
+        settings[dotted(path)] = part.name
+        for parameter, value in part.params.items():
+            text = json.dumps(value, ensure_ascii=False)
+            settings[dotted((*path, parameter))] = text.replace('"', "")
+    return settings
 
 
 def _remark_on_parts(every: Sequence[Results]) -> Iterator[str]:

@@ -208,7 +208,7 @@ def test_methods_of_one_name_that_are_not_the_same_are_said(tmp_path):
     path.write_text(yaml.safe_dump(config))
     got = baseline.compare_runs(*(open_results(each) for each in made.values()))
     was = config["methods"]["B"]["learner"]
-    assert got.remarks == (f"Not the methods of {made['old']}: in {made['new']} A has the learner m5p, not {was}.",)
+    assert got.remarks == (f"Not the methods of {made['old']}: in {made['new']} A has learner m5p, not {was}.",)
 
 
 def test_the_command_fails_on_a_regression_only_when_asked(tmp_path, mlcdr):

@@ -61,6 +61,8 @@ def test_one_name_for_two_things_becomes_two_names(tmp_path):
     methods = {"A": {"label_space": "pbr", "learner": "least_squares"}}
     apart = of({"f": 0.2}, "A")
     assert join([load(tmp_path / "a", one), load(tmp_path / "c", apart, methods=methods)]).methods[-1] == "A (c)"
+    three = [load(tmp_path / n, v) for n, v in (("a", one), ("b", other), ("e", of({"d": 0.1}, "A")))]
+    assert join(three).methods == ("A (a)", "Same", "A (b)", "A (e)"), "also those of which two agree"
     named = join([load(tmp_path / "a", one), load(tmp_path / "x" / "b", other, name="a")])
     assert named.methods[0] == f"A ({tmp_path / 'a'})"
 
@@ -73,7 +75,7 @@ def test_a_table_and_its_large_data_sets_are_parts_of_one_table(tmp_path):
     got = join([table, stated, large])
     assert got.methods == ("A",)
     assert set(got.summary["dataset"]) == {"d", "e"}
-    assert got.remarks == ("In t_large: A has the label space pbr, not a.",)
+    assert got.remarks == ("In t_large: A has label_space pbr, not a.",)
     common = load(tmp_path / "x" / "t_large", of({"d": 0.1, "e": 0.2}, "A"), methods=other)
     assert join([table, common]).methods == ("A (t)", "A (t_large)"), "a data set in common"
     both = of({"d": 0.1, "e": 0.3}, "A")
