@@ -22,6 +22,7 @@ from mlcdr.experiment.data_checks import find_misfits, find_unfit_features
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import DatasetSpec, Experiment
+from mlcdr.experiment.problems import Problem
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.results.record import Statuses, duration, read_statuses
@@ -129,19 +130,19 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     try:
         data = DataSource.of(spec, experiment.splits).read()
     except ConfigError as error:  # more rows asked for than there are
-        raise ConfigError([experiment.placed(problem) for problem in error.problems]) from None
+        raise ConfigError([experiment.placed(Problem.parse(line)) for line in error.problems]) from None
     except MissingValueError as error:  # an option in the config helps
-        where = f"datasets.{experiment.datasets.index(spec)}"
-        raise ConfigError([experiment.placed(f"{where}: {error}")]) from None
+        problem = Problem(("datasets", experiment.datasets.index(spec)), str(error))
+        raise ConfigError([experiment.placed(problem)]) from None
     dataset = data.dataset
     if unfit := list(find_unfit_features(experiment, dataset)):
         raise ConfigError([experiment.placed(problem) for problem in unfit])
     for text in dataset.notices:
         listener.notice(f"{dataset.name}: {text}")
     first = data.splits[0]
-    for line, fails in find_misfits(experiment, dataset, len(first.train) + len(first.unlabelled)):
+    for problem, fails in find_misfits(experiment, dataset, len(first.train) + len(first.unlabelled)):
         if fails:
-            listener.notice(f"{experiment.placed(line)}; these trials fail")
+            listener.notice(f"{experiment.placed(problem)}; these trials fail")
     counted = dataset.statistics()
     facts = {
         "checksum": dataset.checksum,

@@ -25,6 +25,7 @@ from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Splits
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
+from mlcdr.experiment.problems import KeyPath, Problem
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.component import Component
 from mlcdr.methods.returned import ReturnedWrong, hint
@@ -67,8 +68,8 @@ def check_methods(experiment: Experiment) -> Findings:
     UserError
         When a data set is not available or cannot be divided.
     """
-    mistakes: list[str] = []
-    remarks: list[str] = []
+    mistakes: list[Problem] = []
+    remarks: list[Problem] = []
     seconds = min(_SECONDS, experiment.limits.seconds or _SECONDS)
     workers = LocalWorkers(1, LimitsSpec(seconds=seconds, memory=experiment.limits.memory))
     for spec in experiment.datasets:
@@ -84,8 +85,8 @@ def check_methods(experiment: Experiment) -> Findings:
                 continue
             if failure.cause == "seconds":
                 rows = f"{len(few.splits[0].train)} rows of {name}"
-                line = _describe(trial, on_few[trial.key].error, rows)
-                remarks.append(f"{line}; nor to the first split in {seconds:g} s")
+                problem = _describe(trial, on_few[trial.key].error, rows)
+                remarks.append(replace(problem, text=f"{problem.text}; nor to the first split in {seconds:g} s"))
             else:
                 mistakes.append(_describe(trial, failure.error, f"{name}'s first split"))
     return Findings(list(dict.fromkeys(mistakes)), list(dict.fromkeys(remarks)))
@@ -136,18 +137,18 @@ def _failures(
     return failures
 
 
-def _describe(trial: Trial, error: str, rows: str) -> str:
+def _describe(trial: Trial, error: str, rows: str) -> Problem:
     """`methods.Mine.label_space: cannot be fitted to 64 rows of yeast: TypeError: … (my_file.py:12, in encode)`."""
     part, place = _find_part(trial.spec, error)
     kind, colon, why = describe_error(error).partition(": ")
     kind = kind.rpartition(".")[2]
     reason = why if kind == ReturnedWrong.__name__ else f"{kind}{colon}{why}{hint(why)}"
     at = "".join(f", with {path} {value}" for path, value in trial.point)
-    return f"methods.{trial.method}{part}: cannot be fitted to {rows}{at}: {reason}{place}"
+    return Problem(("methods", trial.method, *part), f"cannot be fitted to {rows}{at}: {reason}{place}")
 
 
-def _find_part(spec: MethodSpec, error: str) -> tuple[str, str]:
-    """The part (`.learner`) whose file the exception went through last, and the line there; of other files, neither."""
+def _find_part(spec: MethodSpec, error: str) -> tuple[KeyPath, str]:
+    """The key of the part whose file the exception went through last, and the line there; of other files, neither."""
     families: dict[str, str] = {}  # file of a part that is not ours → the part's key in the config
     for family in FAMILIES:
         for component in _components(spec, family):
@@ -156,9 +157,9 @@ def _find_part(spec: MethodSpec, error: str) -> tuple[str, str]:
     frames = re.findall(r'^  File "(.+)", line (\d+), in (.+)$', error, re.M)
     for file, line, function in reversed(frames):
         if file in families:
-            return f".{families[file]}", f" ({_shorten(file)}:{line}, in {function})"
+            return (families[file],), f" ({_shorten(file)}:{line}, in {function})"
     known = set(families.values())
-    return (f".{known.pop()}" if len(known) == 1 else ""), ""
+    return (tuple(known) if len(known) == 1 else ()), ""
 
 
 def _components(spec: MethodSpec, family: str) -> tuple[Component, ...]:

@@ -66,7 +66,7 @@ def check_metrics(draft: Draft) -> None:
             draft.add(("metrics", i), text)
         labels.append(name)
     misspelt = [name for i, name in names.items() if i not in read]
-    for key in ("tables", "figures") if isinstance(draft.written.get("metrics"), list) else ():
+    for key in ("tables", "figures") if isinstance(draft.document.data.get("metrics"), list) else ():
         for i, layout in draft.entries(key).items():
             if layout.metric is None or layout.metric in labels or suggest_name(layout.metric, misspelt):
                 continue
@@ -77,7 +77,7 @@ def check_metrics(draft: Draft) -> None:
 
 def _names_of_metrics(draft: Draft) -> dict[int, str]:
     """The names of the metrics in the results, by their numbers; a wrong one has what is written."""
-    items = draft.written.get("metrics")
+    items = draft.document.data.get("metrics")
     names = {}
     for i, item in enumerate(items if isinstance(items, list) else ()):
         name = item
@@ -99,7 +99,7 @@ def check_layouts(draft: Draft, also: Check) -> None:
         methods=tuple(draft.values.get("methods") or ()),
         sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
     )
-    reported = draft.wrong
+    reported = {problem.path for problem in draft.found}
     misspelt = any(path[:1] == ("metrics",) for path in reported)
     for problem in also(asked):
         # Of a metric that is misspelt above, or in the entry itself, one line is enough.

@@ -20,7 +20,7 @@ from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec
-from mlcdr.experiment.problems import KeyPath, dotted
+from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.experiment.varied import list_varied
 from mlcdr.methods import contracts, registry
@@ -30,31 +30,31 @@ from mlcdr.methods.declarations import Declaration
 
 @dataclass(frozen=True)
 class Findings:
-    """The result of comparing an experiment with its data sets, or of trying it: lines `key.path: what is wrong`.
+    """The result of comparing an experiment with its data sets, or of trying it.
 
     Attributes
     ----------
-    mistakes : list of str
+    mistakes : list of Problem
         What the data sets do not allow. A parameter that does not fit a data set's size makes its trials fail; any
         other mistake prevents the run.
-    remarks : list of str
+    remarks : list of Problem
         Numbers that are cut down to what there is.
     """
 
-    mistakes: list[str]
-    remarks: list[str]
+    mistakes: list[Problem]
+    remarks: list[Problem]
 
 
 def compare_with_data(experiment: Experiment) -> Findings:
     """Compare an experiment with its data sets, which are read."""
-    mistakes: list[str] = []
-    remarks: list[str] = []
+    mistakes: list[Problem] = []
+    remarks: list[Problem] = []
     for i, spec in enumerate(experiment.datasets):
         source = DataSource.of(spec, experiment.splits)
         try:
             dataset = source.load()
         except UserError as error:
-            mistakes.append(f"datasets.{i}: {error}")
+            mistakes.append(Problem(("datasets", i), str(error)))
             continue
         n_train = dataset.n_instances
         try:
@@ -64,25 +64,26 @@ def compare_with_data(experiment: Experiment) -> Findings:
             for value in experiment.sweep.get(LABELLED, ()):
                 divided.split(0, read_labelled(value))
         except ConfigError as error:
-            mistakes += error.problems
+            mistakes += map(Problem.parse, error.problems)
         except UserError as error:
-            mistakes.append(f"splits: {error}")
+            mistakes.append(Problem(("splits",), str(error)))
         mistakes += find_unfit_features(experiment, dataset)
         remarks += _remark_on_ranks(experiment, dataset)
-        for line, fails in find_misfits(experiment, dataset, n_train):
-            (mistakes if fails else remarks).append(line)
+        for problem, fails in find_misfits(experiment, dataset, n_train):
+            (mistakes if fails else remarks).append(problem)
     return Findings([*dict.fromkeys(mistakes)], [*dict.fromkeys(remarks)])
 
 
-def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[str]:
+def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
     """The metrics of the first k labels of a ranking, where a data set has fewer."""
     for i, metric in enumerate(experiment.metrics):
         k = metric.params.get("k", 0)
         if k > dataset.n_labels:
-            yield f"metrics.{i}: {metric.label}: {dataset.name} has {dataset.n_labels} labels, fewer than {k}"
+            text = f"{metric.label}: {dataset.name} has {dataset.n_labels} labels, fewer than {k}"
+            yield Problem(("metrics", i), text)
 
 
-def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[str]:
+def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
     """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
     for name, spec in experiment.methods.items():
         first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
@@ -90,25 +91,25 @@ def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[st
         if why:
             fills = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`"
             step = fills if dataset.kind_of_features == "gaps" else ""
-            yield f"methods.{name}: {why}{step} ({dataset.name})"
+            yield Problem(("methods", name), f"{why}{step} ({dataset.name})")
 
 
-def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
-    """The parameters that do not fit a data set of this size, with their places; and whether trials fail then."""
+def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Misfit]:
+    """The parameters that do not fit a data set of this size; and whether trials fail then."""
     whole = _Sizes(dataset.name, n_train, dataset.n_features, dataset.n_labels)
     for name, spec in experiment.methods.items():
         varied = _varied_values(experiment, name, dataset.name)
         for part in _parts(spec, whole, varied):
             for parameter, value in part.component.params.items():
-                yield from part.find_misfits(parameter, value, f"methods.{name}.{part.written}.{parameter}")
+                yield from part.find_misfits(parameter, value, ("methods", name, *part.written, parameter))
             for path, values in varied.items():
                 place, _, parameter = path.rpartition(".")
                 for key, value in values if place == part.path else ():
                     yield from part.find_misfits(parameter, value, key)
 
 
-_Line = tuple[str, bool]  # what does not fit, and whether trials fail by it
-_Values = Mapping[str, list[tuple[str, Any]]]  # path of a parameter → its values, each with its key path
+_Misfit = tuple[Problem, bool]  # what does not fit, and whether trials fail by it
+_Values = Mapping[str, list[tuple[KeyPath, Any]]]  # path of a parameter → its values, each with its key path
 
 
 def _varied_values(experiment: Experiment, method: str, dataset: str) -> _Values:
@@ -118,15 +119,15 @@ def _varied_values(experiment: Experiment, method: str, dataset: str) -> _Values
     others: list[KeyPath] = [("grids", name) for name in grids if name != dataset]
     if dataset in grids:
         others.append(("grid",))
-    found: dict[str, list[tuple[str, Any]]] = {}
+    found: dict[str, list[tuple[KeyPath, Any]]] = {}
     for varied in list_varied(experiment.sweep, {method: spec}):
         if varied.here[3:-1] in others:
             continue
-        path, key = varied.path, dotted(varied.here)
+        path, here = varied.path, varied.here
         if len(spec.feature_space) == 1 and path.startswith("feature_space.0."):
             path = path.replace(".0.", ".", 1)
         for i, value in enumerate(varied.values):
-            found.setdefault(path, []).append((f"{key}.{i}" if varied.in_sweep else key, value))
+            found.setdefault(path, []).append(((*here, i) if varied.in_sweep else here, value))
     return found
 
 
@@ -152,8 +153,10 @@ class _Part:
 
     Attributes
     ----------
-    path, written : str
-        Its path in a sweep, and its path in the config's file.
+    path : str
+        Its path in a sweep.
+    written : tuple
+        Its path in a method of the config's file.
     features, labels : bool
         Whether its features are the data set's own, and not computed from these, and whether it sees all labels.
     seen : _Sizes
@@ -161,7 +164,7 @@ class _Part:
 
     component: Component
     path: str
-    written: str
+    written: KeyPath
     features: bool
     labels: bool
     seen: _Sizes
@@ -171,7 +174,7 @@ class _Part:
         """What the component declares."""
         return self.component.declaration()
 
-    def find_misfits(self, parameter: str, value: Any, key: str) -> Iterator[_Line]:
+    def find_misfits(self, parameter: str, value: Any, key: KeyPath) -> Iterator[_Misfit]:
         """What is wrong with a parameter's value, which stands at `key`."""
         if isinstance(value, int) and not isinstance(value, bool):
             yield from self._find_wrong_number(parameter, value, key)
@@ -180,24 +183,24 @@ class _Part:
             try:
                 cls.checks_of_labels[parameter](value, self.seen.labels)
             except (TypeError, ValueError) as error:
-                yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({self.seen.of})", True
+                text = str(error).removeprefix(f"{parameter}: ")
+                yield Problem(key, f"{text} ({self.seen.of})"), True
 
-    def _find_wrong_number(self, parameter: str, value: int, key: str) -> Iterator[_Line]:
+    def _find_wrong_number(self, parameter: str, value: int, key: KeyPath) -> Iterator[_Misfit]:
         bound, limit = self._bound(parameter), self._limit(parameter)
         if bound is not None and value > bound[0]:
-            yield f"{key}: {value} is more than the {bound[0]} {bound[1]} of {self.seen.of}", True
+            yield Problem(key, f"{value} is more than the {bound[0]} {bound[1]} of {self.seen.of}"), True
         if limit is not None and value > limit[0]:
-            yield (
-                f"{key}: {value} is more than the {limit[0]} {limit[1]} of {self.seen.of}, and means all of them",
-                False,
-            )
+            text = f"{value} is more than the {limit[0]} {limit[1]} of {self.seen.of}, and means all of them"
+            yield Problem(key, text), False
         of_rows = parameter == "instances" and self.labels
         if (self.features or of_rows) and self.declared.sizes_members:
             try:
                 self._with({parameter: value}).sizes_of_a_member(self.seen.rows, self.seen.features)
             except ValueError as error:
                 if str(error).startswith(f"{parameter}="):
-                    yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({self.seen.of})", True
+                    text = str(error).removeprefix(f"{parameter}=")
+                    yield Problem(key, f"{text} ({self.seen.of})"), True
 
     def _limit(self, parameter: str) -> tuple[int, str] | None:
         """The number above which a parameter has no further effect, as its class declares it, and what is counted."""
@@ -233,7 +236,7 @@ class _Part:
             part = _Part(
                 component,
                 f"{self.path}.{parameter}",
-                f"{self.written}.{parameter}.{component.name}",
+                (*self.written, parameter, component.name),
                 self.features and of_all,
                 self.labels and of_all,
                 seen,
@@ -284,6 +287,6 @@ def _parts(spec: MethodSpec, whole: _Sizes, varied: _Values) -> Iterator[_Part]:
         features = is_first_step or has_own_features.get(component.family, False)
         path = dotted(at)
         labels = alone and spec.label_space is None
-        part = _Part(component, path, f"{path}.{component.name}", features, labels, whole)
+        part = _Part(component, path, (*at, component.name), features, labels, whole)
         yield part
         yield from part.inner(varied)

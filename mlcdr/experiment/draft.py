@@ -1,66 +1,89 @@
-"""An experiment while it is read: pydantic's context, which collects what is right and reports what is wrong."""
+"""An experiment while it is read: pydantic's context, which collects what is right and all that is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError, ValidationInfo
 
+from mlcdr.errors import ConfigError, join_words
 from mlcdr.experiment.problems import KeyPath, Problem, problems_of
+from mlcdr.experiment.yaml_reader import Document
 
 ENTRIES = ("datasets", "metrics", "tables", "figures")
 """The keys of an experiment that hold lists of entries."""
 
+MAX_PROBLEMS = 500
+
 
 @dataclass
 class Draft:
-    """An experiment while it is read.
+    """An experiment while it is read; `raise_any` reports all that is wrong with it, in the file's order.
 
     Attributes
     ----------
-    written : mapping
-        What is written, by key.
+    document : Document
+        What is written.
     folder : Path
         The config's folder, in which files may stand that it names.
     recorded : bool
         Whether it is the experiment of a results folder, which is read to interpret the results and not to be run. Only
         its form is checked: no class is imported, and its components, metrics and keys may be those of another version
         of mlcdr or of another program (an unknown key is left out).
-    tell : callable
-        Called with each problem.
     values : dict
         Key → what was read; None for what is wrong, also for a single entry of a list, or a method.
     complete : bool
         Whether all that was read could be judged without instances of classes.
-    wrong : set
-        The key paths at which something is wrong.
+    found : dict
+        Each problem → the methods in which it is, if it stands in `defaults`.
     """
 
-    written: Mapping[str, Any] = field(default_factory=dict)
+    document: Document = field(default_factory=Document)
     folder: Path = field(default_factory=Path.cwd)
     recorded: bool = False
-    tell: Callable[[Problem], object] = repr  # where nobody asks
     values: dict[str, Any] = field(default_factory=dict)
     complete: bool = True
-    wrong: set[KeyPath] = field(default_factory=set)
+    found: dict[Problem, dict[str, None]] = field(default_factory=dict)
 
     @property
     def sweep(self) -> Mapping[str, Any]:
         """What is written as `sweep`; empty if that is no mapping."""
-        sweep = self.written.get("sweep")
+        sweep = self.document.data.get("sweep")
         return sweep if isinstance(sweep, dict) else {}
-
-    def report(self, problem: Problem) -> None:
-        """Note a problem, and tell it."""
-        self.wrong.add(problem.path)
-        self.tell(problem)
 
     def add(self, path: KeyPath, text: str) -> None:
         """Report what is wrong at `path`."""
         self.report(Problem(path, text))
+
+    def report(self, problem: Problem) -> None:
+        """Record a problem (a key that is missing is placed where its mapping is).
+
+        Raises
+        ------
+        ConfigError
+            When there are more problems than are useful: to look for the rest could take very long.
+        """
+        path = self.document.origin(problem.path)
+        methods = self.found.setdefault(Problem(path, problem.text), {})
+        if path != problem.path:
+            methods[str(problem.path[1])] = None
+        if len(self.found) >= MAX_PROBLEMS:
+            source = self.document.place(()).source
+            self.raise_any([f"{source}: more than {MAX_PROBLEMS} mistakes; the others are not listed"])
+
+    def raise_any(self, more: Sequence[str] = ()) -> None:
+        """Raise ConfigError if there are problems, by line (those of `--set` come last), or lines of `more`."""
+        lines = []
+        for problem in sorted(self.found, key=self.document.order):
+            methods = [*self.found[problem]]
+            within = f" (in {join_words(methods)})" if methods else ""
+            lines.append(self.document.tell(Problem(problem.path, problem.text + within)))
+        lines += more
+        if lines:
+            raise ConfigError(lines)
 
     def read(self, key: str, written: Any, validate: Callable[[Any], Any]) -> Any:
         """Validate the value of a key; the entries of a list, and methods, each by itself."""

@@ -20,7 +20,6 @@ from mlcdr.experiment.from_python import copy_plain
 from mlcdr.experiment.model import Experiment, RecordedExperiment
 from mlcdr.experiment.overrides import Overrides, apply_overrides, put_held, write_out_defaults
 from mlcdr.experiment.presence import part_of, settle_datasets, settle_folds
-from mlcdr.experiment.problem_list import Problems
 from mlcdr.experiment.problems import problems_of
 from mlcdr.experiment.shipped import find_config
 from mlcdr.experiment.splits import FromFile
@@ -128,15 +127,14 @@ def _read(
     held: Mapping[str, str] | None,
     instances: bool = True,
 ) -> Experiment:
-    problems = Problems(document)
+    draft = Draft(document, folder)
     if not isinstance(document.data, dict):
-        problems.add((), f"an experiment is a mapping (`name: ...`), found {describe(document.data)}")
-        problems.raise_any()
+        draft.add((), f"an experiment is a mapping (`name: ...`), found {describe(document.data)}")
+        draft.raise_any()
     misdirected = apply_overrides(document, overrides)
     if held:
-        put_held(document.data, held, problems)
-    write_out_defaults(problems)
-    draft = Draft(document.data, folder, tell=problems.report)
+        put_held(document.data, held, draft)
+    write_out_defaults(draft)
     experiment = _validate(Experiment, draft)
     settled = _settle(draft, look_up)
     consistency.check_metrics(draft)
@@ -145,21 +143,21 @@ def _read(
     consistency.check_varied(draft)
     if also is not None:
         consistency.check_layouts(draft, also)
-    problems.raise_any(misdirected)
+    draft.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)
     if instances and not draft.complete:
         consistency.check_instances(draft)
     consistency.check_size(experiment, draft)
-    problems.raise_any()
-    return experiment.written_at(problems.places())
+    draft.raise_any()
+    return experiment.written_in(document)
 
 
 def _validate(model: type[Experiment], draft: Draft) -> Experiment | None:
     """The experiment that is written; what is wrong is reported to the draft, which has what could be read."""
     # An optional key whose lines below are all commented out is empty, and counts as left out.
     optional = [key for key, field in model.model_fields.items() if not field.is_required()]
-    data = {key: value for key, value in draft.written.items() if value is not None or key not in optional}
+    data = {key: value for key, value in draft.document.data.items() if value is not None or key not in optional}
     try:
         return model.model_validate(data, context=draft)
     except ValidationError as error:
@@ -198,10 +196,10 @@ def _read_recorded(document: Document, name: str) -> Experiment:
     if not isinstance(document.data, dict):
         source = document.place(()).source
         raise ConfigError([f"{source}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
-    problems = Problems(document)
-    written = {"name": name} | {key: value for key, value in document.data.items() if value is not None}
-    experiment = _validate(RecordedExperiment, Draft(written, recorded=True, tell=problems.report))
-    problems.raise_any()
+    document.data = {"name": name} | {key: value for key, value in document.data.items() if value is not None}
+    draft = Draft(document, recorded=True)
+    experiment = _validate(RecordedExperiment, draft)
+    draft.raise_any()
     assert experiment is not None
     return experiment
 
@@ -214,12 +212,12 @@ def read_metrics(written: list[Any]) -> list[MetricSpec]:
     ConfigError
         With all problems, each `metrics: NUMBER: what is wrong`.
     """
-    problems = Problems(Document(written, {(): Place("metrics")}))
+    draft = Draft(Document(written, {(): Place("metrics")}))
     specs = []
     try:
         specs = TypeAdapter(list[MeasuredMetric]).validate_python(written)
     except ValidationError as error:
         for problem in problems_of(error):
-            problems.report(problem)
-    problems.raise_any()
+            draft.report(problem)
+    draft.raise_any()
     return specs

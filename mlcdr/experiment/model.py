@@ -21,8 +21,9 @@ from mlcdr.experiment.entries import LayoutSpec as LayoutSpec
 from mlcdr.experiment.entries import MetricSpec as MetricSpec
 from mlcdr.experiment.method import FAMILIES as FAMILIES
 from mlcdr.experiment.method import MethodSpec as MethodSpec
-from mlcdr.experiment.problems import KeyPath, Strict, as_tuple, dotted
+from mlcdr.experiment.problems import Problem, Strict, as_tuple
 from mlcdr.experiment.splits import SplitSpec, seed_of
+from mlcdr.experiment.yaml_reader import Document
 from mlcdr.metrics import BY_LABEL
 
 LABELLED = "splits.labelled"
@@ -115,17 +116,10 @@ class LimitsSpec(Strict):
         return None if self.memory is None else _bytes(self.memory)
 
 
-class _Places(dict[KeyPath, Any]):
-    """Where the keys of an experiment were written; any two are equal, so that this does not count in comparisons."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Places)
-
-
 class Experiment(Strict):
     """A validated experiment, as `load_experiment` makes it: its fields are the keys of a config (docs/config.md)."""
 
-    _places: _Places = PrivateAttr(default_factory=_Places)
+    _document: Document = PrivateAttr(default_factory=Document)
 
     name: Annotated[str, AfterValidator(folder_name)]
     """Names the results folder."""
@@ -188,24 +182,15 @@ class Experiment(Strict):
         """The keys of a config."""
         return [*cls.model_fields, "defaults"]
 
-    def written_at(self, places: Mapping[KeyPath, Any]) -> "Experiment":
-        """The same experiment with the place of each of its key paths, which is `file:line` as text."""
+    def written_in(self, document: Document) -> "Experiment":
+        """The same experiment with what it was read from."""
         copy = self.model_copy()
-        copy._places = _Places(places)
+        copy._document = document
         return copy
 
-    def placed(self, problem: str) -> str:
-        """`key.path: what is wrong`, found later than by reading the file, as `file:line: key.path: what is wrong`."""
-        key, _, message = problem.partition(": ")
-        places = {dotted(path): str(place) for path, place in self._places.items()}
-        nearest = key
-        while nearest and nearest not in places:
-            nearest = nearest.rpartition(".")[0]
-        if nearest not in places:
-            return problem
-        place = places[nearest]
-        # "--set splits.repeats" has the key already.
-        return ": ".join([place, message] if place.endswith(f" {key}") else [place, problem])
+    def placed(self, problem: Problem) -> str:
+        """What was found later than by reading the file, as `file:line: key.path: what is wrong`."""
+        return self._document.tell(problem)
 
     @property
     def seed(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from mlcdr.data.forms import MEMORY, SOURCES
 from mlcdr.errors import ConfigError, describe
-from mlcdr.experiment.problem_list import Problems
+from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.problems import KeyPath
 from mlcdr.experiment.yaml_reader import MAX_BYTES, Document, Place, read_yaml_text
 
@@ -123,7 +123,7 @@ def _move(document: Document, path: KeyPath, place: Place) -> None:
         document.places.setdefault(path[:length], place)
 
 
-def put_held(data: dict[str, Any], held: Mapping[str, str], problems: Problems) -> None:
+def put_held(data: dict[str, Any], held: Mapping[str, str], draft: Draft) -> None:
     """Replace the data sets of a config that have these names by those that are held in memory."""
     written = data.get("datasets")
     items = written if isinstance(written, list) else []
@@ -133,7 +133,7 @@ def put_held(data: dict[str, Any], held: Mapping[str, str], problems: Problems) 
         return
     for name in held:
         if name not in listed:
-            problems.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
+            draft.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
     for i, name in enumerate(listed):
         if name not in held:
             continue
@@ -142,25 +142,25 @@ def put_held(data: dict[str, Any], held: Mapping[str, str], problems: Problems) 
         own = [f"{key}={value!r}" for key, value in options.items() if key not in SOURCES]
         if own:
             right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {', '.join(own)})}}"
-            problems.add(("datasets", i, name), f"options cannot be set for data given in memory: {right}")
+            draft.add(("datasets", i, name), f"options cannot be set for data given in memory: {right}")
         items[i] = {name: {MEMORY: held[name]}}
 
 
-def write_out_defaults(problems: Problems) -> None:
+def write_out_defaults(draft: Draft) -> None:
     """Give each method of a document the parts in `defaults`, and the keys of `tune`, that it does not have itself.
 
     `threshold: null` in a method means none.
     """
-    data = problems.document.data
+    data = draft.document.data
     defaults, methods = data.pop("defaults", None), data.get("methods")
     if defaults is None or not isinstance(methods, dict):
         return
     if not isinstance(defaults, dict):
-        problems.add(("defaults",), f"must be a mapping of a method's parts, found {describe(defaults)}")
+        draft.add(("defaults",), f"must be a mapping of a method's parts, found {describe(defaults)}")
     elif len(json.dumps(defaults)) * len(methods) > MAX_BYTES:
         most = f"{MAX_BYTES // 1024} KiB at most"
-        problems.add(("defaults",), f"copied into {len(methods)} methods they are too large: {most}")
-    problems.raise_any()
+        draft.add(("defaults",), f"copied into {len(methods)} methods they are too large: {most}")
+    draft.raise_any()
     for name, written in methods.items():
         own = {} if written is None else written
         if not isinstance(own, dict):
@@ -173,4 +173,4 @@ def write_out_defaults(problems: Problems) -> None:
             methods[name]["tune"] = {**usual, **tune}
         for part in inherited:
             method_part = ("methods", name, *part)
-            problems.written[method_part] = ("defaults", *part)
+            draft.document.inherited[method_part] = ("defaults", *part)

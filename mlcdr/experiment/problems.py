@@ -46,6 +46,12 @@ class Problem:
         """`key.path: text`."""
         return f"{dotted(self.path)}: {self.text}" if self.path else self.text
 
+    @classmethod
+    def parse(cls, line: str) -> Problem:
+        """From `key.path: text`, as errors of the splits have it."""
+        key, _, text = line.partition(": ")
+        return cls(tuple(key.split(".")), text)
+
     def below(self, *path: str | int) -> Problem:
         """The same problem of a part that stands at `path`."""
         return Problem((*path, *self.path), self.text, self.code)

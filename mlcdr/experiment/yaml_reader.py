@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from mlcdr.errors import ConfigError
-from mlcdr.experiment.problems import KeyPath, dotted
+from mlcdr.experiment.problems import KeyPath, Problem, dotted
 
 MAX_BYTES = 256 * 1024
 RESOLVED = "experiment.yaml"
@@ -88,21 +88,46 @@ class Place(NamedTuple):
 class Document:
     """Plain data (dict, list, str, int, float, bool, None) and the place of each of its key paths.
 
+    Any two are equal, so that where an experiment was written does not count in comparisons.
+
     Attributes
     ----------
     data : the root value.
     places : dict from key path to Place
         The place of a mapping's entry is its key's; that of a list's item is the item's; `()` is the root.
+    inherited : dict
+        Path of a part of a method (`methods.A.learner`, `methods.A.tune.folds`) → where in `defaults` it was written.
     """
 
-    data: Any
-    places: dict[KeyPath, Place] = field(default_factory=dict)
+    data: Any = field(default_factory=dict, compare=False)
+    places: dict[KeyPath, Place] = field(default_factory=lambda: {(): Place("config")}, compare=False)
+    inherited: dict[KeyPath, KeyPath] = field(default_factory=dict, compare=False)
+
+    def origin(self, path: KeyPath) -> KeyPath:
+        """The path at which the value of `path` was written."""
+        for n in (3, 4):
+            if path[:n] in self.inherited:
+                return (*self.inherited[path[:n]], *path[n:])
+        return path
 
     def place(self, path: KeyPath) -> Place:
         """The place of `path`, or of the nearest part of it that was written."""
+        path = self.origin(path)
         while path and path not in self.places:
             path = path[:-1]
         return self.places[path]
+
+    def tell(self, problem: Problem) -> str:
+        """`file:line: key.path: what is wrong`."""
+        place = str(self.place(problem.path))
+        # "--set splits.repeats" has the key already.
+        said = place.endswith(f" {dotted(problem.path)}")
+        return f"{place}: {problem.text if said else problem}"
+
+    def order(self, problem: Problem) -> tuple[bool, int, int]:
+        """What problems are sorted by: those with a line come first."""
+        place = self.place(problem.path)
+        return place.line == 0, place.line, place.column
 
 
 def read_yaml(path: str | Path) -> Document:

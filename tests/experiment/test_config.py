@@ -16,6 +16,7 @@ from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.experiment.model import MetricSpec, method_text
+from mlcdr.experiment.problems import Problem
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
 from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods.component import Component
@@ -355,10 +356,12 @@ def test_a_layout_is_no_folder_of_its_name(load, tmp_path):
 
 def test_what_is_found_later_is_placed(load, tmp_path):
     experiment = load(GOOD, "splits.repeats=2")
-    assert experiment.placed("tables.0: no") == f"{tmp_path}/f.yaml:12: tables.0: no"
-    assert experiment.placed("splits.train_size: a: b") == f"{tmp_path}/f.yaml:4: splits.train_size: a: b"
-    assert experiment.placed("splits.repeats: no") == "--set splits.repeats: no"
-    assert experiment.placed("figures.3.x: no") == f"{tmp_path}/f.yaml:1: figures.3.x: no"
+    assert experiment.placed(Problem(("tables", 0), "no")) == f"{tmp_path}/f.yaml:12: tables.0: no"
+    assert (
+        experiment.placed(Problem(("splits", "train_size"), "a: b")) == f"{tmp_path}/f.yaml:4: splits.train_size: a: b"
+    )
+    assert experiment.placed(Problem(("splits", "repeats"), "no")) == "--set splits.repeats: no"
+    assert experiment.placed(Problem(("figures", 3, "x"), "no")) == f"{tmp_path}/f.yaml:1: figures.3.x: no"
     assert experiment == load(GOOD.replace("name:", "\nname:"), "splits.repeats=2")
 
 
@@ -574,7 +577,7 @@ def test_defaults_are_parts_of_the_methods_that_do_not_have_them(load):
     assert methods["All"] == whole
     assert experiment_from(experiment.resolved()) == experiment  # where they are written out
     assert load(DEFAULTS, "defaults.tune.folds=9").methods["All"].tune.folds == 9
-    assert experiment.placed("methods.All.tune.grid.learner.alpha: x").endswith(
+    assert experiment.placed(Problem(("methods", "All", "tune", "grid", "learner.alpha"), "x")).endswith(
         "f.yaml:8: methods.All.tune.grid.learner.alpha: x"
     )
 

@@ -25,7 +25,7 @@ def arff(tmp_path: Path) -> Path:
 
 
 def told(arff: Path, **changes: Any) -> list[str]:
-    return compare_with_data(experiment_from(plain(arff, **changes))).mistakes
+    return [*map(str, compare_with_data(experiment_from(plain(arff, **changes))).mistakes)]
 
 
 def of(parts: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_told(arff: Path, written: str, expected: str) -> N
 def test_what_is_cut_down_is_remarked(arff: Path, written: str, expected: str) -> None:
     found = compare_with_data(experiment_from(plain(arff, **read(written))))
     assert found.mistakes == []
-    (line,) = found.remarks
+    (line,) = map(str, found.remarks)
     assert line.startswith(expected)
     assert line.endswith(", and means all of them")
 
@@ -113,7 +113,7 @@ def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path)
         notices = Notices()
         report = run(experiment, tmp_path / "results", listener=notices)
         failing = {int(trial.point[0][1]) for trial, _ in report.failures}
-        named = {int(line.split(": ")[1].split()[0]) for line in compare_with_data(experiment).mistakes}
+        named = {int(each.text.split()[0]) for each in compare_with_data(experiment).mistakes}
         assert failing == named != set()
         assert compare_with_data(experiment).remarks == []
         found = [each.removesuffix("; these trials fail") for each in notices.texts if each.endswith("trials fail")]

@@ -273,7 +273,7 @@ def test_a_method_that_does_not_take_the_features_is_refused(
     path = small.write_dataset(tmp_path) if file == "tiny.arff" else tmp_path / file
     changes = {"datasets": [str(path)]} if file == "tiny.arff" else {}
     asked = experiment(path, {"M": method}, **changes)
-    assert [line for line in compare_with_data(asked).mistakes if line.startswith(f"methods.M: {message}")]
+    assert [line for line in compare_with_data(asked).mistakes if str(line).startswith(f"methods.M: {message}")]
     (tmp_path / "e.yaml").write_text(experiment_yaml(asked))
     done = mlcdr("check", tmp_path / "e.yaml")
     (line,) = done.err.splitlines()
@@ -307,4 +307,4 @@ def test_groups_are_of_numbers(texts: Path, gaps: Path, tmp_path: Path) -> None:
         asked = experiment(
             path, {"A": {"feature_space": IMPUTER, "learner": "ridge"}}, splits=SPLITS | {"groups": feature}
         )
-        assert any(why in line for line in compare_with_data(asked).mistakes)
+        assert any(why in line.text for line in compare_with_data(asked).mistakes)

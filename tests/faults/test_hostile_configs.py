@@ -12,8 +12,8 @@ import pytest
 
 from mlcdr.data.synthetic import MAX_VALUES
 from mlcdr.errors import ConfigError
+from mlcdr.experiment.draft import MAX_PROBLEMS
 from mlcdr.experiment.loading import load_experiment
-from mlcdr.experiment.problem_list import MAX_PROBLEMS
 from mlcdr.experiment.tune import MAX_POINTS
 from mlcdr.methods.component import Component
 from tests.small import Outcome, write_dataset
