@@ -20,7 +20,6 @@ run. Hence the wide margin of times.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,7 +29,7 @@ import pandas as pd
 
 from mlcdr.comparison.significance import ALPHA
 from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
-from mlcdr.errors import ResultsError, escape_control_characters, join_words
+from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.frame import paths_of
 from mlcdr.results.joining import list_other_methods
@@ -44,6 +43,8 @@ Change = Literal["worse", "better", "untested", "same", "unchanged"]
 
 _LISTED: tuple[Change, ...] = ("worse", "untested", "better")
 _COUNTED: Mapping[Change, str] = {
+    "worse": "worse",
+    "better": "better",
     "untested": "untested",
     "same": "not shown to differ by more than the margin",
     "unchanged": "unchanged in every split",
@@ -95,8 +96,8 @@ class BaselineComparison(ShownSheet):
 
     def summary(self) -> str:
         """One line: how many cells got worse, better or neither."""
-        parts = [f"{self.count('worse')} worse", f"{self.count('better')} better"]
-        parts += [f"{self.count(change)} {what}" for change, what in _COUNTED.items() if self.count(change)]
+        counts = {change: self.count(change) for change in _COUNTED}
+        parts = [f"{n} {_COUNTED[change]}" for change, n in counts.items() if n or change in ("worse", "better")]
         s = "" if len(self.cells) == 1 else "s"
         return f"{len(self.cells)} cell{s}: {', '.join(parts)}."
 
@@ -109,14 +110,6 @@ class BaselineComparison(ShownSheet):
     def label(self) -> str:
         """LaTeX's label."""
         return "tab:baseline"
-
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """The cells that changed, the worst first, and what the verdicts mean."""
-        sheet = self.sheet
-        if sheet.rows:
-            return sheet.terminal(width, colour)
-        lines = map(escape_control_characters, (sheet.caption.plain, "", *sheet.notes))
-        return "\n".join(textwrap.fill(line, width) for line in lines) + "\n"
 
     @property
     def sheet(self) -> Sheet:
@@ -194,41 +187,41 @@ def compare_runs(
         When the runs have no cell in common, or their splits or data are not the same, so that nothing is paired.
     """
     _refuse_unlike(old, new)
-    if metric is not None:
-        metric = old.metric_named(metric)
     before, after, of_means = _list_values(old, new)
     if metric is not None:
-        before = before[before["metric"] == metric]
+        before = before[before["metric"] == old.metric_named(metric)]
     key = [name for name in before if name not in ("split", "value")]
-    paired = before.merge(after, on=[*key, "split"], suffixes=("_old", "_new"))
+    every = before.merge(after, "left", [*key, "split"], suffixes=("_old", "_new"), indicator="there")
+    every["paired"] = every["there"] == "both"
+    paired = every[every["paired"]]
     if paired.empty:
         raise ResultsError(f"{new.folder} has nothing in common with {old.folder}: {_unlike(old, new)}")
     facts = _common_facts(old, new, paired["metric"].unique())
-    datasets = paired["dataset"].unique()
-    ratios = {dataset: _test_to_train(old, dataset, before) for dataset in datasets}
-    judged = []
-    undefined = 0
-    for place, splits in paired.groupby(key, sort=False, observed=True):
+    ratios = {dataset: _test_to_train(old, dataset, before) for dataset in paired["dataset"].unique()}
+    left_out = [name for name, known in facts.items() if known.higher_is_better is None or (of_means and known.is_time)]
+    paired = paired[~paired["metric"].isin(left_out)]
+    times = paired["metric"].isin([name for name, known in facts.items() if known.is_time])
+    usable = paired[~times | ((paired["value_old"] > 0) & (paired["value_new"] > 0))]
+    tested = []
+    for place, splits in usable.groupby(key, sort=False):
         cell = dict(zip(key, place, strict=True))
         known = facts[cell["metric"]]
-        if known.higher_is_better is None or (of_means and known.is_time):
-            continue
-        if known.is_time:
-            splits = splits[(splits["value_old"] > 0) & (splits["value_new"] > 0)]
-        if splits.empty:
-            undefined += 1
-            continue
-        splits = splits.sort_values("split")
-        test_to_train = ratios[cell["dataset"]]
-        if known.is_time:
-            found = _test_times(splits, time_margin, test_to_train)
-        else:
-            found = _test_metric(splits, bool(known.higher_is_better), margin, test_to_train)
-        judged.append(cell | found)
-    tested = pd.DataFrame(judged, columns=[*key, *_TESTED]).astype(_TESTED)
-    cells = _judge(tested, key, of_means)
-    remarks = tuple(_list_remarks(old, new, before, after, paired, key, undefined))
-    return BaselineComparison(str(old.folder), str(new.folder), cells, margin, time_margin, of_means, remarks)
+        allowed = time_margin if known.is_time else margin
+        found = _test(splits.sort_values("split"), known, allowed, ratios[cell["dataset"]])
+        tested.append(cell | found)
+    cells = _judge(pd.DataFrame(tested, columns=[*key, *_TESTED]).astype(_TESTED), key, of_means)
+    remarks = [
+        f"Not the methods of {old.folder}: in {new.folder} {change}."
+        for change in list_other_methods(new.experiment, old.experiment.methods)
+    ]
+    remarks += _list_missing(new, old, every.groupby(key, sort=False)["paired"].agg(["sum", "size"]).reset_index())
+    undefined = paired.groupby(key).ngroups - len(cells)
+    if undefined:
+        remarks.append(f"{undefined} times are zero, and have no ratio.")
+    unknown = [name for name, known in facts.items() if known.higher_is_better is None]
+    if unknown:
+        remarks.append(f"Not judged, because which way is better is not known: {join_words(unknown)}.")
+    return BaselineComparison(str(old.folder), str(new.folder), cells, margin, time_margin, of_means, tuple(remarks))
 
 
 def _list_values(old: Results, new: Results) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
@@ -267,34 +260,15 @@ def _common_facts(old: Results, new: Results, metrics: np.ndarray) -> dict[str, 
     return facts
 
 
-def _list_remarks(
-    old: Results,
-    new: Results,
-    before: pd.DataFrame,
-    after: pd.DataFrame,
-    paired: pd.DataFrame,
-    key: list[str],
-    undefined: int,
-) -> Iterator[str]:
-    """What was left out, and what else is not the same in both runs."""
-    for change in list_other_methods(new.experiment, old.experiment.methods):
-        yield f"Not the methods of {old.folder}: in {new.folder} {change}."
-    ours, theirs = before[key].drop_duplicates(), after[key].drop_duplicates()
-    found = ours.merge(theirs, how="left", on=key, indicator="there")
-    missing = found[found["there"] == "left_only"]
+def _list_missing(new: Results, old: Results, cells: pd.DataFrame) -> Iterator[str]:
+    """What the new run lacks: each cell of the old one is there in `sum` of `size` splits."""
+    missing = cells[cells["sum"] == 0]
     if len(missing):
-        named = missing["dataset"] + " " + missing["method"]
-        shown = join_words(named.unique().tolist()[:_NAMED])
-        yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({shown})."
-    n_splits = before.groupby(key, observed=True)["split"].count()
-    n_paired = paired.groupby(key, observed=True)["split"].count()
-    if shorter := int((n_paired < n_splits[n_paired.index]).sum()):
+        named = (missing["dataset"] + " " + missing["method"]).unique().tolist()
+        yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({join_words(named[:_NAMED])})."
+    shorter = cells["sum"].between(0, cells["size"], inclusive="neither").sum()
+    if shorter:
         yield f"{shorter} cells lack splits in {new.folder}; paired are the common ones."
-    if undefined:
-        yield f"{undefined} times are zero, and have no ratio."
-    unknown = [name for name in paired["metric"].unique() if old.metric_facts(name).higher_is_better is None]
-    if unknown:
-        yield f"Not judged, because which way is better is not known: {join_words(unknown)}."
 
 
 # -------------------------------------------------------------------- testing
@@ -306,39 +280,34 @@ _TESTED: Mapping[str, type] = {
 """What is known of a cell, with its types."""
 
 
-def _test_metric(splits: pd.DataFrame, higher_is_better: bool, margin: float, test_to_train: float) -> dict[str, Any]:
-    """What is known of a metric's cell, its p-values not yet corrected."""
+def _test(splits: pd.DataFrame, known: MetricFacts, margin: float, test_to_train: float) -> dict[str, Any]:
+    """What is known of a cell, its p-values not yet corrected; of a time, by the logarithms of its values."""
     old, new = splits["value_old"].to_numpy(), splits["value_new"].to_numpy()
-    worse, better = (old, new) if higher_is_better else (new, old)
-    signs = paired_differences(worse, better)
-    losses = np.where(signs == 0, 0.0, worse - better)
-    means = {"old": float(old.mean()), "new": float(new.mean())}
-    tests = _test(losses, signs, margin * abs(means["old"]), test_to_train)
-    return {"is_time": False, **means, **tests}
-
-
-def _test_times(splits: pd.DataFrame, time_margin: float, test_to_train: float) -> dict[str, Any]:
-    """What is known of a time's cell, by the logarithms of its values."""
-    old = np.log(splits["value_old"].to_numpy())
-    new = np.log(splits["value_new"].to_numpy())
-    losses = new - old
-    tests = _test(losses, losses, math.log(time_margin), test_to_train)
-    means = {"old": math.exp(float(old.mean())), "new": math.exp(float(new.mean()))}
-    return {"is_time": True, **means, **tests}
-
-
-def _test(losses: np.ndarray, signs: np.ndarray, margin: float, test_to_train: float) -> dict[str, Any]:
-    worse = corrected_t(losses, test_to_train, margin)
-    better = corrected_t(-losses, test_to_train, margin)
+    if known.is_time:
+        old, new = np.log(old), np.log(new)
+        signs = losses = new - old
+        allowed = math.log(margin)
+    else:
+        worse, better = (old, new) if known.higher_is_better else (new, old)
+        signs = paired_differences(worse, better)
+        losses = np.where(signs == 0, 0.0, worse - better)
+        allowed = margin * abs(float(old.mean()))
+    means = [float(values.mean()) for values in (old, new)]
+    if known.is_time:
+        means = [math.exp(mean) for mean in means]
+    is_worse, is_better = (corrected_t(each, test_to_train, allowed) for each in (losses, -losses))
     changed = losses.any()
     return {
+        "is_time": known.is_time,
         "n": len(losses),
-        "loss": worse.mean,
-        "margin": margin,
-        "effect": wilcoxon(-signs).rank_biserial,
-        "p_worse": worse.p if changed else math.nan,
-        "p_better": better.p if changed else math.nan,
         "unchanged": not changed,
+        "old": means[0],
+        "new": means[1],
+        "loss": is_worse.mean,
+        "margin": allowed,
+        "effect": wilcoxon(-signs).rank_biserial,
+        "p_worse": is_worse.p if changed else math.nan,
+        "p_better": is_better.p if changed else math.nan,
     }
 
 
@@ -347,25 +316,15 @@ def _judge(cells: pd.DataFrame, key: list[str], of_means: bool) -> pd.DataFrame:
     for name in ("p_worse", "p_better"):
         cells[name] = cells.groupby("is_time")[name].transform(holm)
     paths = key[2:-1]
-    # with the method, because older versions of pandas give no rows of no columns
-    points = cells[["method", *paths]].itertuples(index=False, name=None)
-    settings = [", ".join(filter(None, point)) for _, *point in points]
+    settings = [", ".join(filter(None, point)) for point in cells[paths].to_numpy()]
     cells.insert(2, "setting", pd.Series(settings, cells.index, dtype=object))
-    untested = cells["p_worse"].isna()
-    beyond = cells["loss"].abs() > cells["margin"]
+    worse, better = cells["p_worse"] <= ALPHA, cells["p_better"] <= ALPHA
+    untested = cells["p_worse"].isna() & (cells["loss"].abs() > cells["margin"])
     if of_means:
         worse, better = cells["loss"] > cells["margin"], -cells["loss"] > cells["margin"]
         untested &= False
-    else:
-        worse, better = cells["p_worse"] <= ALPHA, cells["p_better"] <= ALPHA
-    in_turn: list[tuple[pd.Series, Change]] = [
-        (cells["unchanged"], "unchanged"),
-        (untested & beyond, "untested"),
-        (worse, "worse"),
-        (better, "better"),
-    ]
-    where, changes = zip(*in_turn, strict=True)
-    cells["change"] = np.select(where, changes, "same")
+    verdicts = ["unchanged", "untested", "worse", "better"]
+    cells["change"] = np.select([cells["unchanged"], untested, worse, better], verdicts, "same")
     return cells.drop(columns=[*paths, "unchanged"])
 
 

@@ -19,7 +19,7 @@ Grid = list[list[str]]
 
 
 def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
-    """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
+    """Aligned columns; no heads where there are no rows. Bold is the terminal's bold if `colour`, else a `*`.
 
     A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with the
     row labels; nothing is cut off. With the width 0, for other programs, each row is one line with all its labels, and
@@ -33,7 +33,7 @@ def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
         grid.append([_show(sheet, cell, j, starred) for j, cell in enumerate(row)])
     grid = _set_closer(sheet, grid, limit)
     lines = _wrap(sheet.caption.plain, limit)
-    for block in _choose_blocks(sheet, grid, limit):
+    for block in _choose_blocks(sheet, grid, limit) if rows else ():
         lines += ["", *_write_block(sheet, grid, block, ruled=bool(width), colour=colour)]
     notes = list(sheet.notes)
     if notes:
