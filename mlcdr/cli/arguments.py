@@ -50,12 +50,6 @@ DataOptions = Annotated[
 
 def read_options(settings: list[str] | None) -> dict[str, Any]:
     """The options of a data set, each value read as YAML, as in a config."""
-    from mlcdr.experiment.yaml_reader import read_yaml_text
+    from mlcdr.experiment.overrides import read_setting
 
-    options = {}
-    for text in settings or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
-        options[key] = read_yaml_text(value, f"--set {key}", numbered=False).data
-    return options
+    return dict(read_setting(text, "OPTION=VALUE") for text in settings or ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,24 +80,21 @@ def check_methods(
         lines = printed.getvalue().splitlines()
         if lines:
             print_notice(f"remark: {subject.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")
-    failed = False
+    worst = 0
     for subject, outcomes in found:
-        verdict = "ok"
-        if any(outcome.verdict == "FAILED" for outcome in outcomes):
-            verdict = "FAILED"
-            failed = True
+        failed = any(outcome.verdict == "FAILED" for outcome in outcomes)
+        worst = max(worst, failed)
+        verdict = "FAILED" if failed else "ok"
         print(escape_control_characters(f"{verdict:<6}  {subject.family} {subject.name}: {_count(outcomes)}"))
     for subject, outcomes in found:
         print()
         print(subject.name)
         _print_failures(outcomes)
-        for outcome in outcomes:
-            if outcome.verdict == "skipped":
-                _print_outcome("skipped", outcome.law, outcome.why)
-        for outcome in outcomes:
-            if outcome.verdict == "ok":
-                _print_outcome("ok", outcome.law, outcome.requires)
-    raise typer.Exit(1 if failed else 0)
+        for verdict in ("skipped", "ok"):
+            for outcome in outcomes:
+                if outcome.verdict == verdict:
+                    _print_outcome(verdict, outcome.law, outcome.why or outcome.requires)
+    raise typer.Exit(worst)
 
 
 def _count(outcomes: list[Outcome]) -> str:
@@ -104,14 +102,10 @@ def _count(outcomes: list[Outcome]) -> str:
     from mlcdr.testing.checking import group_by_cause
 
     verdicts = {outcome.law: outcome.verdict for outcome in outcomes}
-    numbers = Counter(verdicts.values())
     texts = []
-    if numbers["FAILED"]:
-        texts.append(f"{numbers['FAILED']} FAILED ({plural(len(group_by_cause(outcomes)), 'cause')})")
-    if numbers["ok"]:
-        texts.append(f"{numbers['ok']} ok")
-    if numbers["skipped"]:
-        texts.append(f"{numbers['skipped']} skipped")
+    for verdict, number in sorted(Counter(verdicts.values()).items()):
+        causes = f" ({plural(len(group_by_cause(outcomes)), 'cause')})" if verdict == "FAILED" else ""
+        texts.append(f"{number} {verdict}{causes}")
     return ", ".join(texts)
 
 
@@ -123,16 +117,12 @@ def _print_failures(outcomes: list[Outcome]) -> None:
         line = group[0].place.removeprefix(":")
         place = f"  (line {line})" if line else ""
         print(escape_control_characters(f"  FAILED  {group[0].why}{place}"))
-        cases: dict[str, list[str]] = {}
-        for outcome in group:
-            cases.setdefault(outcome.law, [])
-            if outcome.case:
-                cases[outcome.law].append(outcome.case)
-        requires = {outcome.law: outcome.requires for outcome in group}
-        for law, named in cases.items():
-            more = f" and {len(named) - _CASES} more" if len(named) > _CASES else ""
-            shown = f"  [{', '.join(named[:_CASES])}{more}]" if named else ""
-            _print_outcome("", law, requires[law] + shown)
+        for law, failures in itertools.groupby(group, lambda outcome: outcome.law):
+            same = list(failures)
+            cases = [outcome.case for outcome in same if outcome.case]
+            more = f" and {len(cases) - _CASES} more" if len(cases) > _CASES else ""
+            shown = f"  [{', '.join(cases[:_CASES])}{more}]" if cases else ""
+            _print_outcome("", law, same[0].requires + shown)
 
 
 def _print_outcome(verdict: str, law: str, text: str) -> None:

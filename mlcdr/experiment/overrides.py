@@ -50,19 +50,30 @@ def _read(texts: Sequence[str], problems: list[str]) -> list[tuple[str, str, Any
     """For each text its name in messages, the key path and the value; a malformed text is added to the problems."""
     found = []
     for text in texts:
-        key, equals, value_text = text.partition("=")
-        key = key.strip()
-        source = f"--set {key}"
-        if not equals or not key:
-            problems.append(f"--set {text}: expected key.path=value")
-            continue
         try:
-            value = read_yaml_text(value_text, source, numbered=False).data if value_text.strip() else None
+            key, value = read_setting(text, "key.path=value")
         except ConfigError as error:
             problems += error.problems
         else:
-            found.append((source, key, value))
+            found.append((f"--set {key}", key, value))
     return found
+
+
+def read_setting(text: str, form: str = "NAME=VALUE") -> tuple[str, Any]:
+    """The name and the value of one `--set`; the value is read as in a config, and None where there is none.
+
+    Raises
+    ------
+    ConfigError
+        When the text has not this form, or its value is not YAML.
+    """
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not name:
+        raise ConfigError([f"--set {text}: expected {form}"])
+    if not value.strip():
+        return name, None
+    return name, read_yaml_text(value, f"--set {name}", numbered=False).data
 
 
 class _NowhereError(Exception):

@@ -14,7 +14,7 @@ from typing import Any
 from sklearn.base import ClusterMixin
 
 from mlcdr.errors import UserError, join_words, suggest_name
-from mlcdr.experiment.yaml_reader import read_yaml_text
+from mlcdr.experiment.overrides import read_setting
 from mlcdr.methods import registry
 from mlcdr.methods.contracts import declared
 from mlcdr.metrics import names as metric_names
@@ -64,41 +64,32 @@ def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
         When there is no such file or name, it cannot be imported, or nothing in it can be tested; when a setting is
         malformed, no class has the parameter, or a class cannot be instantiated.
     """
-    params = read_settings(settings)
-    found = _find(written)
+    params = dict(read_setting(text) for text in settings)
     known: list[str] = []
-    for each in found:
+    found: list[Subject] = []
+    for each in _find(written):
         if isinstance(each, PartSubject):
-            known += registry.parameters(each.target)
+            own = registry.parameters(each.target)
+            known += own
+            each = replace(each, params={name: params[name] for name in params if name in own})
+        found.append(each)
     for name in params:
         if name not in known:
             raise UserError(f"--set {name}: no class has this parameter{suggest_name(name, known)}")
-    return [_instantiable(each, params) if isinstance(each, PartSubject) else each for each in found]
+    for each in found:
+        _check_instance(each)
+    return found
 
 
-def _instantiable(part: PartSubject, params: Mapping[str, Any]) -> PartSubject:
-    """A part with those of the parameters that it has; errors as `load`."""
-    known = registry.parameters(part.target)
-    own = {name: value for name, value in params.items() if name in known}
-    part = replace(part, params=own)
+def _check_instance(part: Subject) -> None:
+    """Raise the error of `load` where a class cannot be instantiated."""
     try:
-        part.make()
+        if isinstance(part, PartSubject):
+            part.make()
     except TypeError as error:
         raise UserError(
             f"{part.target.__name__} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`"
         ) from error
-    return part
-
-
-def read_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Parse `NAME=VALUE` texts; errors as `load`."""
-    params = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UserError(f"--set {text}: expected NAME=VALUE")
-        params[name] = read_yaml_text(value, f"--set {name}", numbered=False).data
-    return params
 
 
 def _find(written: str) -> list[Subject]:

@@ -122,34 +122,31 @@ def moments(subject: PartSubject) -> None:
     check_equal(from_split, from_rows, "fit_moments of a split and fit")
 
 
-def has_size(subject: PartSubject) -> bool:
-    """Whether a part has a parameter for the number of dimensions of a code."""
-    is_space = subject.family in ("label_space", "dual_space")
-    return is_space and size_parameter_of(subject.target) in registry.parameters(subject.target)
+def find_size(subject: PartSubject) -> str:
+    """The parameter for the number of dimensions of a code; raises DoesNotApply where there is none."""
+    size = size_parameter_of(subject.target)
+    if subject.family not in ("label_space", "dual_space") or size not in registry.parameters(subject.target):
+        raise DoesNotApply("has no number of label dimensions")
+    return size
 
 
 def sizes(subject: PartSubject) -> None:
     """Codes have the requested number of dimensions."""
-    if not has_size(subject):
-        raise DoesNotApply("has no number of label dimensions")
+    size = find_size(subject)
     X, Y = make_problem()
-    size_parameter = size_parameter_of(subject.target)
-    for size in (1, 3, Y.shape[1]):
-        space = subject.make(**{size_parameter: size})
-        found = space.fit(X, Y).encode(Y).shape
-        if found != (len(Y), size):
-            raise Violation(f"{size} dimensions requested: codes of shape {found}")
+    for m in (1, 3, Y.shape[1]):
+        found = subject.make(**{size: m}).fit(X, Y).encode(Y).shape
+        if found != (len(Y), m):
+            raise Violation(f"{m} dimensions requested: codes of shape {found}")
 
 
 def nested(subject: PartSubject) -> None:
     """A fit with fewer dimensions equals the leading dimensions of a larger fit."""
-    if not has_size(subject):
-        raise DoesNotApply("has no number of label dimensions")
+    size = find_size(subject)
     if not declared(subject.target, "nested", LabelSpace):
         raise DoesNotApply("does not declare nested dimensions, so a sweep fits each number of dimensions separately")
     X, Y = make_problem()
     new = make_problem(seed=1)[0]
-    size = size_parameter_of(subject.target)
     whole = subject.compose(**{size: Y.shape[1]}).fit(X, Y)
     output = whole.output(new)
     for m in range(1, Y.shape[1] + 1):
@@ -169,41 +166,45 @@ def independent(subject: PartSubject) -> None:
     check_equal(alone, among_five[:, :2], "two outputs fitted alone and among five")
 
 
+def replace_column(matrix: Array, column: int, values: Any) -> Array:
+    """A copy of a matrix with other values in a column."""
+    changed = matrix.copy()
+    changed[:, column] = values
+    return changed
+
+
 def awkward_labels(subject: PartSubject) -> None:
     """Labels that never or always occur, are equal or single, or none at all, cause no failure."""
     X, Y = make_problem()
-    never = Y.copy()
-    never[:, 1] = 0
-    always = Y.copy()
-    always[:, 1] = 1
-    empty = Y.copy()
-    empty[::2] = 0
-    same = Y.copy()
-    same[:, 2] = same[:, 0]
-    check_labels(subject, X, never, "a label that never occurs")
-    check_labels(subject, X, always, "a label that always occurs")
-    check_labels(subject, X, empty, "instances without labels")
-    check_labels(subject, X, same, "two equal labels")
-    check_labels(subject, X, Y[:, :1], "a single label")
-    check_labels(subject, X, np.zeros_like(Y), "no labels at all")
+    every_other = np.arange(len(Y)) % 2 == 1
+    cases = {
+        "a label that never occurs": replace_column(Y, 1, 0),
+        "a label that always occurs": replace_column(Y, 1, 1),
+        "instances without labels": Y * every_other[:, None],
+        "two equal labels": replace_column(Y, 2, Y[:, 0]),
+        "a single label": Y[:, :1],
+        "no labels at all": np.zeros_like(Y),
+    }
+    for case, labels in cases.items():
+        check_labels(subject, X, labels, case)
 
 
 def awkward_features(subject: PartSubject) -> None:
     """Features that are constant, equal, single, many, of very different scales, or none cause no failure."""
     X, Y = make_problem()
-    constant = X.copy()
-    constant[:, 2] = 7
-    doubled = X.copy()
-    doubled[:, 5] = doubled[:, 1]
-    many = np.random.default_rng(5).standard_normal((80, 120))
-    check_labels(subject, constant, Y, "a constant feature")
-    check_labels(subject, doubled, Y, "two equal features")
-    check_labels(subject, many, Y, "more features than rows")
-    check_labels(subject, X[:, :1], Y, "a single feature")
-    check_labels(subject, X * 10.0 ** np.arange(-4, 4), Y, "features of very different scales")
-    check_labels(subject, np.zeros_like(X), Y, "only features of zeros")
-    check_labels(subject, np.ones_like(X), Y, "only constant features")
-    check_labels(subject, np.ones_like(X), Y, "a preceding feature step that leaves no feature", first=[PCA()])
+    ones = np.ones_like(X)
+    cases = {
+        "a constant feature": replace_column(X, 2, 7),
+        "two equal features": replace_column(X, 5, X[:, 1]),
+        "more features than rows": make_problem(d=120)[0],
+        "a single feature": X[:, :1],
+        "features of very different scales": X * 10.0 ** np.arange(-4, 4),
+        "only features of zeros": 0 * ones,
+        "only constant features": ones,
+    }
+    for case, features in cases.items():
+        check_labels(subject, features, Y, case)
+    check_labels(subject, ones, Y, "a preceding feature step that leaves no feature", first=[PCA()])
 
 
 def scikit_learn(subject: PartSubject) -> None:
@@ -289,19 +290,20 @@ _OF_INPUT = {
 def number(subject: MetricSubject) -> None:
     """A number, with scores or without; NaN where it is not defined: no label, every label, a single label or row."""
     truth, predicted, scores = make_predictions()
-    ordinary = measure(subject, "scores given", truth, predicted, scores)
-    if np.isnan(ordinary):
+    if np.isnan(measure(subject, "scores given", truth, predicted, scores)):
         raise Violation("returns nan", "scores given")
-    none = np.zeros_like(truth)
-    every = np.ones_like(truth)
+    none, every = 0 * truth, 0 * truth + 1
     measure(subject, "no scores (None)", truth, predicted, None)
-    measure(subject, "no true label", none, predicted, scores)
-    measure(subject, "no label predicted", truth, none, 0 * scores)
-    measure(subject, "no label at all", none, none, 0 * scores)
-    measure(subject, "all labels", every, every, 0 * scores + 1)
-    measure(subject, "a single label", truth[:, :1], predicted[:, :1], scores[:, :1])
-    measure(subject, "a single row", truth[:1], predicted[:1], scores[:1])
-    measure(subject, "equal scores", truth, predicted, 0 * scores + 0.5)
+    for case, labels, said, given in (
+        ("no true label", none, predicted, scores),
+        ("no label predicted", truth, none, 0 * scores),
+        ("no label at all", none, none, 0 * scores),
+        ("all labels", every, every, 0 * scores + 1),
+        ("a single label", truth[:, :1], predicted[:, :1], scores[:, :1]),
+        ("a single row", truth[:1], predicted[:1], scores[:1]),
+        ("equal scores", truth, predicted, 0 * scores + 0.5),
+    ):
+        measure(subject, case, labels, said, given)
 
 
 def measure(subject: MetricSubject, case: str, truth: Array, predicted: Array, scores: Array | None) -> float:

@@ -15,13 +15,13 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 KINDS = {
-    "label_space": "methods:\n  {class}: {{label_space: {path}, learner: least_squares}}",
-    "feature_space": "methods:\n  {class}: {{feature_space: {path}, learner: ridge}}",
-    "selector": "methods:\n  {class}: {{feature_space: {path}, learner: ridge}}",
-    "learner": "methods:\n  {class}: {{label_space: plst, learner: {path}}}",
-    "classifier": "methods:\n  {class}: {{learner: {path}}}",
-    "threshold": "methods:\n  {class}: {{label_space: plst, learner: least_squares, threshold: {path}}}",
-    "metric": "metrics: [hamming_loss, {path}]",
+    "label_space": "methods:\n  MyMethod: {label_space: my_method.MyMethod, learner: least_squares}",
+    "feature_space": "methods:\n  MyMethod: {feature_space: my_method.MyMethod, learner: ridge}",
+    "selector": "methods:\n  MyMethod: {feature_space: my_method.MyMethod, learner: ridge}",
+    "learner": "methods:\n  MyMethod: {label_space: plst, learner: my_method.MyMethod}",
+    "classifier": "methods:\n  MyMethod: {learner: my_method.MyMethod}",
+    "threshold": "methods:\n  MyMethod: {label_space: plst, learner: least_squares, threshold: my_method.MyMethod}",
+    "metric": "metrics: [hamming_loss, my_method.MyMethod]",
 }
 """Name of a kind of file (`--part`) → how a config refers to what is in it; `templates/NAME.py.txt` is the file."""
 
@@ -59,9 +59,8 @@ def draft_method(name: str, part: str) -> NewMethod:
     own = name if part == "metric" else "".join(word[:1].upper() + word[1:] for word in name.split("_"))
     if own in re.findall(r"\w+", template) or keyword.iskeyword(own):
         raise UserError(f"{name}: {own} means something else in the file of a {part}; choose a longer name")
-    text = template.replace("MyMethod", own).replace("my_method", name)
-    path = f"{name}.{own}"
-    return NewMethod(f"{name}.py", text, own, KINDS[part].format(**{"class": own, "path": path}))
+    text, config = (each.replace("MyMethod", own).replace("my_method", name) for each in (template, KINDS[part]))
+    return NewMethod(f"{name}.py", text, own, config)
 
 
 def _check_name(name: str) -> None:
