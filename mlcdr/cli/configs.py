@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,40 +68,37 @@ def plan(
     from mlcdr.execution.plan import survey
 
     found = survey(load_experiment(config, set_ or (), trust=trust), out)
-    header = ("data set", "rows", "features", "labels", "trials", "done", "failed", "pending", "groups", "fits", "cost")
-    rows: list[tuple[str, ...]] = [header]
-    for each in found.datasets:
-        *facts, seconds = each
-        rows.append((*map(str, facts), _format_cost(each.pending, seconds)))
-    print_columns(rows)
+    costs = map(_format_cost, found.datasets["pending"], found.datasets["seconds"])
+    shown = found.datasets.drop(columns=["choosing", "seconds"]).assign(cost=list(costs)).astype(str)
+    print_columns([("data set", *shown.columns[1:]), *shown.itertuples(index=False, name=None)])
     print()
-    unknown = "; ?: not timed yet" if any(row[-1] == "?" for row in rows) else ""
+    unknown = "; ?: not timed yet" if (shown["cost"] == "?").any() else ""
     print(f"groups: the trials of a split, computed together; fits: of models{unknown}")
     for line in found.shared:
         print(line)
     print(_format_costs(found))
 
 
-def _format_cost(pending: int, seconds: float | None) -> str:
+def _format_cost(pending: int, seconds: float) -> str:
     """The time that the pending trials of a data set take, as a cell of the table."""
     from mlcdr.results.record import duration
 
     if not pending:
         return "–"
-    return "?" if seconds is None else duration(seconds)
+    return "?" if math.isnan(seconds) else duration(seconds)
 
 
 def _format_costs(found: Survey) -> str:
     """`16 trials to compute; about 3 s of one worker, by past timings in results/small`."""
     from mlcdr.results.record import duration
 
-    pending = [each for each in found.datasets if each.pending]
-    timed = [each.seconds for each in pending if each.seconds is not None]
-    untimed = [each.name for each in pending if each.seconds is None]
-    parts = [f"{sum(each.pending for each in pending)} trials to compute"]
-    if timed:
-        parts.append(f"about {duration(sum(timed))} of one worker, by past timings in {found.folder}")
-    if untimed:
+    pending = found.datasets[found.datasets["pending"] > 0]
+    unknown = pending["seconds"].isna()
+    untimed = pending["dataset"][unknown]
+    parts = [f"{pending['pending'].sum()} trials to compute"]
+    if not unknown.all():
+        parts.append(f"about {duration(pending['seconds'].sum())} of one worker, by past timings in {found.folder}")
+    if unknown.any():
         parts.append(f"no past timings of {', '.join(untimed)} in {found.folder}")
     return "; ".join(parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +13,10 @@ from mlcdr.cli.printing import format_cause, plural, print_causes, print_columns
 from mlcdr.errors import ResultsError, escape_control_characters
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mlcdr.results.failures import Cause
-    from mlcdr.results.record import Count, Failed, Progress
+    from mlcdr.results.record import Failed, Progress
 
 _ROWS = 12  # the most rows of counts that are shown
 
@@ -42,7 +45,7 @@ def status(
     if found.run.state == "starting":
         return
     _print_counts(found, details)
-    if found.total("pending"):
+    if found.counts["pending"].any():
         print(_describe_rest(found))
     causes = gather_causes(found.failures)
     if details:
@@ -62,11 +65,11 @@ def _print_each(folders: Iterable[Path]) -> None:
         except ResultsError as error:
             rows.append((str(folder), str(error).partition(": ")[2], *["–"] * 4))
             continue
+        totals = found.counts[["planned", "done", "failed", "pending"]].sum()
         # `retry` ends with pending trials
-        ended = found.run.state == "finished" and found.total("pending")
+        ended = found.run.state == "finished" and totals["pending"]
         state = "incomplete" if ended else found.run.state
-        totals = [str(found.total(what)) for what in ("planned", "done", "failed", "pending")]
-        rows.append((str(folder), state, *totals))
+        rows.append((str(folder), state, *totals.astype(str)))
     print_columns(rows)
 
 
@@ -86,7 +89,7 @@ def _describe_state(folder: Path, found: Progress) -> str:
         return f"crashed: started at {last.started}, its process has ended; {again}"
     if last.state == "unknown":
         return f"started at {last.started} on {last.host}, not ended; `mlcdr status` on that host shows more"
-    pending = found.total("pending")
+    pending = int(found.counts["pending"].sum())
     if pending:  # `retry` ends with pending trials
         rest = f"{plural(pending, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
         return f"ended at {last.ended}, {rest}"
@@ -95,53 +98,33 @@ def _describe_state(folder: Path, found: Progress) -> str:
 
 def _print_counts(found: Progress, details: bool) -> None:
     """Print how far each method is on each data set; crashed trials have a column where there are some."""
-    counts = list(found.counts)
+    counts = found.counts
+    if not counts["crashed"].any():
+        counts = counts.drop(columns="crashed")
+    whole = counts.drop(columns=["dataset", "method"]).sum()
     if len(counts) > _ROWS and not details:
         counts = _count_together(counts)
-    counts.append(_add(counts, "all", ""))
-    numbers = ["planned", "done", "failed", "crashed", "pending"]
-    if not found.total("crashed"):
-        numbers.remove("crashed")
-    rows: list[tuple[str, ...]] = [("data set", "method", *numbers)]
-    for count in counts:
-        rows.append((count.dataset, count.method, *(str(getattr(count, number)) for number in numbers)))
+    rows: list[tuple[str, ...]] = [("data set", "method", *whole.index)]
+    rows += counts.astype(str).itertuples(index=False, name=None)
+    rows.append(("all", "", *whole.astype(str)))
     print_columns(rows)
 
 
-def _count_together(counts: Sequence[Count]) -> list[Count]:
+def _count_together(counts: pd.DataFrame) -> pd.DataFrame:
     """A row for all that is done, one for all that is pending, and one for each method that failed throughout."""
-    groups: dict[tuple[str, ...], list[Count]] = {}
-    for count in counts:
-        key: tuple[str, ...] = (count.dataset, count.method)  # of a row of its own
-        if count.planned == count.done:
-            key = ("done",)
-        elif count.planned == count.pending:
-            key = ("pending",)
-        elif count.planned == count.failed:
-            key = ("failed", "", count.method)
-        groups.setdefault(key, []).append(count)
-    rows = []
-    for group in groups.values():
-        datasets = {count.dataset for count in group}
-        methods = {count.method for count in group}
-        dataset = group[0].dataset if len(datasets) == 1 else plural(len(datasets), "data set")
-        method = group[0].method if len(methods) == 1 else plural(len(methods), "method")
-        rows.append(_add(group, dataset, method))
-    return rows
+    group = counts["dataset"] + "\n" + counts["method"]  # a row of its own
+    group = group.mask(counts["failed"] == counts["planned"], "failed\n" + counts["method"])
+    for state in ("pending", "done"):
+        group = group.mask(counts[state] == counts["planned"], state)
+    names = {"dataset": partial(_join_names, "data set"), "method": partial(_join_names, "method")}
+    sums = dict.fromkeys(counts.columns[2:], "sum")
+    return counts.groupby(group, sort=False).agg(names | sums)
 
 
-def _add(counts: Sequence[Count], dataset: str, method: str) -> Count:
-    """The sums of some counts, under the names that they have together."""
-    from mlcdr.results.record import Count
-
-    return Count(
-        dataset,
-        method,
-        planned=sum(count.planned for count in counts),
-        done=sum(count.done for count in counts),
-        failed=sum(count.failed for count in counts),
-        crashed=sum(count.crashed for count in counts),
-    )
+def _join_names(what: str, names: pd.Series) -> str:
+    """The name that rows have in common, or how many there are."""
+    number = names.nunique()
+    return str(names.iloc[0]) if number == 1 else plural(number, what)
 
 
 def _describe_rest(found: Progress) -> str:
@@ -150,7 +133,7 @@ def _describe_rest(found: Progress) -> str:
 
     verb = "left" if found.run.state == "running" else "needed"
     untimed = f"no trial of {', '.join(found.untimed)} has finished"
-    if not found.costs:
+    if found.costs.empty:
         return f"time {verb}: not known yet ({untimed})"
     timed = f"about {duration(found.seconds_left)} {verb} with {plural(found.run.jobs, 'worker')}"
     return f"{timed}, and an unknown time: {untimed}" if found.untimed else timed

@@ -9,9 +9,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mlcdr.data.encoding import MissingValueError
 from mlcdr.errors import ConfigError
@@ -25,7 +26,7 @@ from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.problems import Problem
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.experiment.tune import TuneSpec
-from mlcdr.results.record import Statuses, duration, read_statuses
+from mlcdr.results.record import duration, mean_seconds, read_statuses
 from mlcdr.results.record_file import Point
 from mlcdr.results.store import Store, place
 
@@ -43,6 +44,10 @@ class Part:
     def size(self) -> int:
         """How many numbers the data set would have if it were dense, for each label."""
         return math.prod(self.facts[name] for name in ("n_instances", "n_features", "n_labels"))
+
+    def among(self, keys: Set[str]) -> list[Trial]:
+        """Its trials with these keys."""
+        return [trial for trial in self.trials if trial.key in keys]
 
 
 @dataclass(frozen=True)
@@ -99,13 +104,15 @@ def plan_run(
     if failed_only:
         failed = store.failed_places()
         wanted = [trial for trial in incomplete if place(trial) in failed]
-    if wanted and any(spec.tune for spec in experiment.methods.values()):
-        listener.notice(f"{experiment.name}: {_describe_budget(parts, wanted, read_statuses(store.path.parent).costs)}")
     keys = {trial.key for trial in wanted}
+    if wanted and any(spec.tune for spec in experiment.methods.values()):
+        recorded = read_statuses(store.path.parent)
+        work = [_survey_dataset(part, part.among(keys), recorded) for part in parts]
+        listener.notice(f"{experiment.name}: {_describe_budget(pd.DataFrame(work))}")
     pending: list[Group] = []
     # The longest work first, so that all workers are busy to the end.
     for part in sorted(parts, key=Part.size, reverse=True):
-        pending += groups(experiment, part.source, [trial for trial in part.trials if trial.key in keys], keeping)
+        pending += groups(experiment, part.source, part.among(keys), keeping)
     isolated = not store.crashed_places().isdisjoint(map(place, wanted))
     return RunPlan(parts, trials, done, len(trials) - len(incomplete), pending, isolated, data)
 
@@ -160,45 +167,25 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     return Part(dataset.name, data.source, facts, plan(experiment, data), labels), data
 
 
-class DatasetSurvey(NamedTuple):
-    """What a run would do on one data set.
-
-    Attributes
-    ----------
-    name : str
-    n_instances, n_features, n_labels : int
-    trials, done, failed, pending : int
-        Planned; with scores in the folder (and all that is to be kept); failed, which a run computes again; and what a
-        run would compute now.
-    groups, fits : int
-        Of the pending trials: splits, each the work of one worker; and fits, including about as many as the choice of
-        parameters takes.
-    seconds : float or None
-        The time that one worker would take for the pending trials, from past timings; None without any.
-    """
-
-    name: str
-    n_instances: int
-    n_features: int
-    n_labels: int
-    trials: int
-    done: int
-    failed: int
-    pending: int
-    groups: int
-    fits: int
-    seconds: float | None
-
-
 @dataclass(frozen=True)
 class Survey:
     """What a run would do.
 
-    `shared` has a line for methods that one fit serves at several points, or that are tuned in each trial.
+    Attributes
+    ----------
+    folder : Path
+        The results folder.
+    datasets : frame
+        A row for each data set: its `dataset`, `rows`, `features` and `labels`; its `trials`; of these `done` (with
+        scores in the folder, and all that is to be kept), `failed` (which a run computes again), and `pending` (what a
+        run would compute now). Of the pending: `groups` (splits, each the work of one worker), `fits`, of which about
+        `choosing` for the choice of parameters, and the `seconds` of one worker, from past timings; NaN without any.
+    shared : tuple of str
+        A line for methods that one fit serves at several points, or that are tuned in each trial.
     """
 
     folder: Path
-    datasets: tuple[DatasetSurvey, ...]
+    datasets: pd.DataFrame
     shared: tuple[str, ...]
 
 
@@ -212,36 +199,39 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     """
     folder = out / experiment.name
     experiment_yaml(experiment)  # refuses an experiment that is too long for a run
-    record = read_statuses(folder)
+    recorded = read_statuses(folder)
+    done = set(recorded.loc[recorded["status"] == "done", "key"])
     keeping = Keeping.of(experiment, folder)
     datasets = []
     shared: dict[str, list[str]] = {}  # line → methods
     for spec in experiment.datasets:
         part, _ = prepare(experiment, spec, Listener())
-        datasets.append(_survey_dataset(part, record, keeping))
+        datasets.append(_survey_dataset(part, _incomplete(part.trials, done, keeping), recorded))
         for method, line in _shared(part.trials):
             if method not in shared.setdefault(line, []):
                 shared[line].append(method)
-    return Survey(folder, tuple(datasets), tuple(f"{', '.join(names)}: {line}" for line, names in shared.items()))
+    lines = [f"{', '.join(names)}: {line}" for line, names in shared.items()]
+    return Survey(folder, pd.DataFrame(datasets), tuple(lines))
 
 
-def _survey_dataset(part: Part, record: Statuses, keeping: Keeping | None) -> DatasetSurvey:
-    done = {key for key, status in record.status.items() if status == "done"}
-    pending = _incomplete(part.trials, done, keeping)
-    cost = record.costs.get(part.name)
-    return DatasetSurvey(
-        name=part.name,
-        n_instances=part.facts["n_instances"],
-        n_features=part.facts["n_features"],
-        n_labels=part.facts["n_labels"],
-        trials=len(part.trials),
-        done=len(part.trials) - len(pending),
-        failed=sum(record.status.get(trial.key) == "failed" for trial in part.trials),
-        pending=len(pending),
-        groups=len({trial.split for trial in pending}),
-        fits=sum(_count_fits(part, pending)),
-        seconds=None if cost is None else cost * len(pending),
-    )
+def _survey_dataset(part: Part, pending: Sequence[Trial], recorded: pd.DataFrame) -> dict[str, Any]:
+    """A row of `Survey.datasets`."""
+    status = dict(zip(recorded["key"], recorded["status"], strict=True))
+    fits, choosing = _count_fits(part, pending)
+    return {
+        "dataset": part.name,
+        "rows": part.facts["n_instances"],
+        "features": part.facts["n_features"],
+        "labels": part.facts["n_labels"],
+        "trials": len(part.trials),
+        "done": len(part.trials) - len(pending),
+        "failed": sum(status.get(trial.key) == "failed" for trial in part.trials),
+        "pending": len(pending),
+        "groups": len({trial.split for trial in pending}),
+        "fits": fits + choosing,
+        "choosing": choosing,
+        "seconds": mean_seconds(recorded).get(part.name, math.nan) * len(pending),
+    }
 
 
 def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
@@ -255,23 +245,16 @@ def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
     return len(families), sum(tune.n_fits(part.name, rows) for tune in searches.values())
 
 
-def _describe_budget(parts: Iterable[Part], wanted: Iterable[Trial], costs: Mapping[str, float]) -> str:
+def _describe_budget(work: pd.DataFrame) -> str:
     """`3,300 fits, about 3,000 of them to choose parameters; 4 min 10 s of one worker by past timings`."""
-    wanted_of: dict[str, list[Trial]] = {}
-    for trial in wanted:
-        wanted_of.setdefault(trial.dataset, []).append(trial)
-    fits = choosing = 0
-    for part in parts:
-        own, more = _count_fits(part, wanted_of.get(part.name, ()))
-        fits += own
-        choosing += more
-    text = f"{fits + choosing:,} fits"
+    text = f"{work['fits'].sum():,} fits"
+    choosing = work["choosing"].sum()
     if choosing:
         text += f", about {choosing:,} of them to choose parameters"
-    if not wanted_of.keys() <= costs.keys():
+    seconds = work.loc[work["pending"] > 0, "seconds"]
+    if seconds.isna().any():
         return text
-    seconds = sum(costs[name] * len(trials) for name, trials in wanted_of.items())
-    return f"{text}; about {duration(seconds)} of one worker, by past timings"
+    return f"{text}; about {duration(seconds.sum())} of one worker, by past timings"
 
 
 def _shared(trials: Sequence[Trial]) -> list[tuple[str, str]]:

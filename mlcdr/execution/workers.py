@@ -5,8 +5,8 @@ behind, and the run knows which group it was computing. The trials of that group
 and when no other worker computes. A trial that ends its worker again is recorded as `crashed`.
 
 Limits are enforced from outside, so that they also end a trial in compiled code: every twentieth of a second the run
-checks the time (by a clock that does not jump when the system's time is set) and the worker's resident memory (in
-/proc, or by psutil), and kills a worker that has passed a limit. A worker that takes all memory of the machine within
+checks the time (by a clock that does not jump when the system's time is set) and the worker's resident memory,
+and kills a worker that has passed a limit. A worker that takes all memory of the machine within
 that time is killed by the system. The clock of a group starts when its worker has imported and compiled what the group
 needs, and has read the data set.
 
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import psutil
 from joblib.externals.loky.backend import get_context
 from threadpoolctl import threadpool_limits
 
@@ -51,7 +52,6 @@ from mlcdr.processes import (
 )
 from mlcdr.standard_streams import protect_streams
 
-_PROC = Path("/proc")  # macOS and Windows have none
 _LOOK = 0.05  # seconds between two checks of a worker's memory
 _REST = 1.0  # seconds between two checks whether workers live, and whether the run is to stop
 _PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
@@ -171,16 +171,9 @@ class LocalWorkers:
     jobs : int
         How many processes.
     limits : LimitsSpec
-
-    Raises
-    ------
-    UserError
-        When this system cannot enforce the limits.
     """
 
     def __init__(self, jobs: int, limits: LimitsSpec):
-        if limits.memory is not None and _resident(os.getpid()) is None:
-            raise UserError("limits.memory: cannot be enforced here; it needs /proc or psutil (pip install psutil)")
         self._jobs = jobs
         self._limits = limits
         self._workers: list[_Worker] = []
@@ -297,7 +290,7 @@ class LocalWorkers:
             return ""
         if seconds is not None and time.monotonic() - worker.clock > seconds:
             return "seconds"
-        if memory is not None and (_resident(worker.process.pid) or 0) > memory:
+        if memory is not None and _resident(worker.process.pid) > memory:
             return "memory"
         return ""
 
@@ -344,19 +337,12 @@ def _single(groups: Iterable[Group], keys: Set[str]) -> Iterator[Group]:
                 yield replace(group, trials=(trial,))
 
 
-def _resident(pid: int | None) -> int | None:
-    """The bytes of memory that a process has in use; None where the system does not say, or it is gone."""
+def _resident(pid: int | None) -> int:
+    """The bytes of memory that a process has in use; 0 if it is gone."""
     try:
-        return int((_PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError):
-        if _PROC.is_dir():
-            return None
-    try:  # on macOS and Windows
-        import psutil
-
         return int(psutil.Process(pid).memory_info().rss)
-    except Exception:  # not installed, or the process is gone
-        return None
+    except psutil.Error:
+        return 0
 
 
 # -------------------------------------------------------------------- in the worker

@@ -6,19 +6,17 @@ a folder that may not be written.
 
 from __future__ import annotations
 
-import math
-import os
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
+
 from mlcdr.errors import ResultsError
-from mlcdr.results.record_file import NoRecord, Point, reading
+from mlcdr.results.record_file import NoRecord, Point, Records, reading
 from mlcdr.results.store import started, this_host
 
-_COUNTED = ("planned", "done", "failed", "crashed")
+_CLOCK = 2  # seconds
 State = Literal["starting", "running", "finished", "interrupted", "crashed", "unknown"]
 
 
@@ -72,23 +70,6 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Count:
-    """How far one method is on one data set."""
-
-    dataset: str
-    method: str
-    planned: int
-    done: int
-    failed: int
-    crashed: int = 0  # of the failed
-
-    @property
-    def pending(self) -> int:
-        """Trials that have not been tried."""
-        return self.planned - self.done - self.failed
-
-
-@dataclass(frozen=True)
 class Failed:
     """A failed trial: where it stands, and its traceback."""
 
@@ -107,9 +88,10 @@ class Progress:
     ----------
     folder : Path
     run : Run
-    counts : tuple of Count
-        By data set and method, in the order of the experiment.
-    costs : dict
+    counts : frame
+        dataset, method, and how many trials are planned, done, failed, crashed (of the failed) and pending; in the
+        order of the experiment.
+    costs : series
         Data set → mean seconds of one worker for a trial, of those recorded here.
     failures : tuple of Failed
         The failed trials of the plan, in its order.
@@ -117,24 +99,21 @@ class Progress:
 
     folder: Path
     run: Run
-    counts: tuple[Count, ...]
-    costs: Mapping[str, float]
+    counts: pd.DataFrame
+    costs: pd.Series
     failures: tuple[Failed, ...]
 
-    def total(self, what: Literal["planned", "done", "failed", "crashed", "pending"]) -> int:
-        """The number over all data sets and methods."""
-        return sum(getattr(each, what) for each in self.counts)
-
     @property
-    def untimed(self) -> tuple[str, ...]:
+    def untimed(self) -> list[str]:
         """The data sets that have pending trials and none that was timed."""
-        names = dict.fromkeys(each.dataset for each in self.counts if each.pending)
-        return tuple(name for name in names if name not in self.costs)
+        pending = self.counts[self.counts["pending"] > 0]
+        return [name for name in pending["dataset"].unique() if name not in self.costs]
 
     @property
     def seconds_left(self) -> float:
         """Seconds that the last run's number of workers need for what is pending, without the untimed data sets."""
-        work = sum(each.pending * self.costs.get(each.dataset, 0.0) for each in self.counts)
+        costs = self.counts["dataset"].map(self.costs).fillna(0.0)
+        work: float = (self.counts["pending"] * costs).sum()
         return work / max(self.run.jobs, 1)
 
 
@@ -155,25 +134,32 @@ def progress(folder: Path) -> Progress:
 def _progress(folder: Path) -> Progress:
     with reading(folder) as records:
         runs = records.rows("runs", "process", "jobs", "started", "ended", "outcome", condition="ORDER BY number")
-        planned = records.rows("planned", "key", "dataset", "method", condition="ORDER BY position")
-        trials = records.rows("trials", "key", "dataset", "status", "crash", "seconds")
+        planned = _frame(records, "planned", "key", "dataset", "method", condition="ORDER BY position")
+        trials = _frame(records, "trials", "key", "dataset", "status", "crash", "seconds")
         columns = ("key", "dataset", "method", "point", "split", "error")
         failed = records.rows("trials", *columns, condition="WHERE status = 'failed'")
     if not runs:
         raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
     run = _run(*runs[-1])
     if run.state == "starting":
-        planned = []  # of an earlier run
-    states = {key: (status, crash) for key, _, status, crash, _ in trials}
-    tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for key, dataset, method in planned:
-        status, crash = states.get(key, ("pending", ""))
-        tallies[dataset, method].update(["planned", status, *["crashed"] * bool(crash)])
-    counts = [Count(*of, *(tally[name] for name in _COUNTED)) for of, tally in tallies.items()]
+        planned = planned[:0]  # of an earlier run
+    status = planned["key"].map(dict(zip(trials["key"], trials["status"], strict=True)))
+    crashed = trials.loc[trials["crash"] != "", "key"]
+    of_trials = planned.assign(
+        planned=1,
+        done=status == "done",
+        failed=status == "failed",
+        crashed=planned["key"].isin(crashed),
+        pending=status.isna(),
+    )
+    counts = of_trials.drop(columns="key").groupby(["dataset", "method"], sort=False, as_index=False).sum()
     errors = {key: Failed(*place) for key, *place in failed}
-    of_plan = [errors[key] for key, _, _ in planned if key in errors]
-    costs = _costs((dataset, seconds) for _, dataset, _, _, seconds in trials)
-    return Progress(folder, run, tuple(counts), costs, tuple(of_plan))
+    of_plan = [errors[key] for key in planned["key"] if key in errors]
+    return Progress(folder, run, counts, mean_seconds(trials), tuple(of_plan))
+
+
+def _frame(records: Records, table: str, *columns: str, condition: str = "") -> pd.DataFrame:
+    return pd.DataFrame(records.rows(table, *columns, condition=condition), columns=list(columns))
 
 
 def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | None) -> Run:
@@ -182,8 +168,8 @@ def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | 
     error = ""
     if ended is None:
         state = "unknown"
-        if host == this_host() and (start or os.name == "posix"):  # elsewhere `os.kill` would end the process
-            lives = _lives(int(number), "".join(start))
+        if host == this_host():
+            lives = _lives(int(number), int("".join(start) or 0))
             state = "crashed" if not lives else "running" if jobs else "starting"
     elif outcome in ("finished", "interrupted"):
         state = "finished" if outcome == "finished" else "interrupted"
@@ -192,50 +178,36 @@ def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | 
     return Run(state, begun, ended or "", jobs, host, error)
 
 
-def _lives(pid: int, start: str) -> bool:
-    """Whether a process is there, and is the one that started at `start`, if that is known."""
-    if start:
-        return started(pid) == start
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # the process exists, and belongs to another user
-        return True
-    return True
+def _lives(pid: int, start: int) -> bool:
+    """Whether a process is there, and is the one that started at `start`, which a correction of the clock may shift."""
+    return abs(started(pid) - start) <= _CLOCK
 
 
-@dataclass(frozen=True)
-class Statuses:
-    """What is recorded in a folder: the status of each trial by key, and `Progress.costs`."""
-
-    status: Mapping[str, str]
-    costs: Mapping[str, float]
-
-
-def read_statuses(folder: Path) -> Statuses:
+def read_statuses(folder: Path) -> pd.DataFrame:
     """What is recorded in a results folder; nothing if there is none.
+
+    Returns
+    -------
+    frame
+        key, dataset, status, seconds.
 
     Raises
     ------
     ResultsError
         When the record cannot be read.
     """
+    columns = ("key", "dataset", "status", "seconds")
     try:
         with reading(folder) as records:
-            trials = records.rows("trials", "key", "status", "dataset", "seconds")
+            return _frame(records, "trials", *columns)
     except NoRecord:
-        trials = []
-    return Statuses({row[0]: row[1] for row in trials}, _costs(row[2:] for row in trials))
+        return pd.DataFrame(columns=columns)
 
 
-def _costs(timed: Iterable[tuple[str, float | None]]) -> dict[str, float]:
-    """Data set → mean seconds of a trial."""
-    of_each = defaultdict(list)
-    for dataset, seconds in timed:
-        if seconds is not None:
-            of_each[dataset].append(seconds)
-    return {dataset: math.fsum(seconds) / len(seconds) for dataset, seconds in of_each.items()}
+def mean_seconds(trials: pd.DataFrame) -> pd.Series:
+    """Data set → mean seconds of a trial, of those that were timed."""
+    timed = trials.dropna(subset="seconds").astype({"seconds": float})
+    return timed.groupby("dataset")["seconds"].mean()
 
 
 def duration(seconds: float) -> str:

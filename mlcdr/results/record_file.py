@@ -96,7 +96,7 @@ _TABLES: dict[str, dict[str, _Column]] = {
     },
     "runs": {  # the runs that wrote here
         "number": _Column("INTEGER PRIMARY KEY", _Number),
-        "process": _Column("TEXT NOT NULL", _Process),  # HOST PID START, or HOST PID
+        "process": _Column("TEXT NOT NULL", _Process),  # HOST PID START; of an older run without START
         "jobs": _Column("INTEGER NOT NULL", _Number),  # 0: it has no plan yet
         "started": _Column(f"TEXT NOT NULL DEFAULT ({_NOW})", _Date),
         "ended": _Column("TEXT", _Date | None),  # NULL: it has not, or it was killed

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
 from mlcdr.results.record_file import NAME, Point, empty_record, explain_errors, rows, writing
@@ -49,8 +51,8 @@ def place(trial: Trial) -> Place:
 
 
 def this_process() -> str:
-    """`HOST PID START`, from which others see whether this process still lives (`START` only where /proc has it)."""
-    return f"{this_host()} {os.getpid()} {started(os.getpid())}".rstrip()
+    """`HOST PID START`, from which others see whether this process still lives."""
+    return f"{this_host()} {os.getpid()} {started(os.getpid())}"
 
 
 def this_host() -> str:
@@ -58,12 +60,12 @@ def this_host() -> str:
     return "-".join(platform.node().split()) or "localhost"
 
 
-def started(pid: int) -> str:
-    """When a process was started, in the system's own ticks, to tell it from a later one with its number."""
+def started(pid: int) -> int:
+    """When a process was started, in seconds since 1970, to tell it from a later one with its number; 0: it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+        return int(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return 0
 
 
 class Store:

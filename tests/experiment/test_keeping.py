@@ -98,7 +98,7 @@ def test_keeping_computes_what_is_missing_and_leaves_the_record_alone(arff: Path
     files = ["scores.csv", "summary.csv"]
     contents = [(before.folder / name).read_bytes() for name in files]
     wanted = small.experiment(arff, keep={"scores": True})
-    assert survey(wanted, out).datasets[0].pending == 16
+    assert survey(wanted, out).datasets["pending"][0] == 16
     report = run(wanted, out)
     assert (report.planned, report.kept, report.computed) == (16, 0, 16)
     assert [(report.folder / name).read_bytes() for name in files] == contents
@@ -112,7 +112,7 @@ def test_keeping_computes_what_is_missing_and_leaves_the_record_alone(arff: Path
     lost.unlink()
     half = lost.with_name(f".writing-{lost.name}.123")
     half.write_bytes(content[:100])
-    assert survey(wanted, out).datasets[0].pending == 1
+    assert survey(wanted, out).datasets["pending"][0] == 1
     mended = run(wanted, out)
     assert (mended.kept, mended.computed) == (15, 1)
     assert lost.read_bytes() == content
