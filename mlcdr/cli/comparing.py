@@ -14,17 +14,18 @@ from mlcdr.cli.arguments import Folders, option, switch
 from mlcdr.cli.printing import print_notice, print_published, print_table, print_written
 from mlcdr.errors import ResultsError
 
-_NEEDS = {"rope": "bayes", "fail_on": "baseline", "margin": "baseline", "time_margin": "baseline"}
-"""An option of `compare` → the one without which it means nothing."""
+_STUDY = "--published with the name of a study"
 
-_EXCLUDES = {
-    "published": ("metric", "baseline", "bayes", "out"),
-    "baseline": ("bayes", "out"),
-    "record": ("published", "baseline", "by_label"),
+_TAKES: dict[str, tuple[str, ...]] = {
+    "--baseline": ("--metric", "--fail-on", "--margin", "--time-margin"),
+    "--agreement": ("--published", "--metric"),
+    _STUDY: ("--published", "--metric", "--agreement", "--out"),
+    "--published": (),
+    "--by-label": ("--metric",),
+    "--bayes": ("--rope", "--record", "--metric", "--out"),
+    "": ("--record", "--metric", "--out"),
 }
-"""An option of `compare` → those that it cannot be combined with."""
-
-_EXCLUDES_WITH_STUDY = {"published": ("baseline", "bayes"), "agreement": ("out",)}
+"""What is compared, by the option that asks for it → the options that it takes."""
 
 
 def compare(
@@ -77,7 +78,17 @@ def compare(
     from mlcdr.data import sources
 
     of_study = published in sources.studies()
-    _refuse_combinations(context, of_study)
+    asked = {
+        "--baseline": baseline,
+        "--agreement": of_study and agreement,
+        _STUDY: of_study,
+        "--published": published,
+        "--by-label": by_label,
+        "--bayes": bayes,
+        "": True,
+    }
+    mode = next(option for option, given in asked.items() if given)
+    _refuse_combinations(context, mode)
     if baseline:
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
@@ -95,28 +106,20 @@ def compare(
         _compare_methods(folders, record or (), metric, rope if bayes else None, out)
 
 
-def _refuse_combinations(context: typer.Context, of_study: bool) -> None:
-    """Refuse options that do not go together, or that are no numbers."""
-    excludes = _EXCLUDES | (_EXCLUDES_WITH_STUDY if of_study else {})
-    given = {}
+def _refuse_combinations(context: typer.Context, mode: str) -> None:
+    """Refuse options that are not of this comparison, or that are no numbers."""
     for name, value in context.params.items():
         source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            given[name] = value
-    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if name == "folders" or source is None or source.name != "COMMANDLINE":
+            continue
         if isinstance(value, float) and not math.isfinite(value):
-            raise typer.BadParameter(f"{value} is not a finite number", param_hint=_spell(name))
-        if name in _NEEDS and _NEEDS[name] not in given:
-            raise typer.BadParameter(f"needs {_spell(_NEEDS[name])}", param_hint=_spell(name))
-        both = [_spell(other) for other in excludes.get(name, ()) if other in given]
-        if both:
-            raise typer.BadParameter(f"cannot be combined with {', '.join(both)}", param_hint=_spell(name))
-    if "agreement" in given and not of_study:
-        raise typer.BadParameter("needs --published with the name of a study", param_hint="--agreement")
-
-
-def _spell(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"{value} is not a finite number", param_hint=option)
+        if option in (mode, *_TAKES[mode]):
+            continue
+        needed = [other for other, options in _TAKES.items() if option in options]
+        why = f"needs {needed[0]}" if len(needed) == 1 else f"cannot be combined with {mode}"
+        raise typer.BadParameter(why, param_hint=option)
 
 
 def _compare_methods(

@@ -8,18 +8,18 @@ imported here that takes long to import, such as NumPy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-Word: TypeAlias = tuple[str, str]
-"""A word, and what it is; the second may be empty."""
+Words: TypeAlias = Sequence[str | tuple[str, str]]
+"""Words, each alone or with what it is."""
 
 # A script of a shell may execute what a name has of other characters, and such a name may be a stranger's.
 _HARMLESS = re.compile(r"[\w@%+=,./-]+")
 
 
-def complete_components(incomplete: str) -> list[Word]:
+def complete_components(incomplete: str) -> Words:
     """The components of methods; of several that are joined by `+`, the last."""
     from mlcdr.methods import registry
 
@@ -33,46 +33,45 @@ def complete_components(incomplete: str) -> list[Word]:
     return words
 
 
-def complete_metrics() -> list[Word]:
+def complete_metrics() -> Words:
     """The metrics."""
     from mlcdr.metrics import METRICS
 
     return [(metric.name, metric.description) for metric in METRICS.values()]
 
 
-def complete_data_sets() -> list[Word]:
+def complete_data_sets() -> Words:
     """The data sets of the catalogue, and those of the data folders."""
     from mlcdr.data.files import list_own
     from mlcdr.data.sources import entry_names
 
-    own = [(files.name, "your own") for files in list_own()]
-    return _leave_harmless([(name, "") for name in entry_names()] + own)
+    own = _leave_harmless(files.name for files in list_own())
+    return [*entry_names(), *((name, "your own") for name in own)]
 
 
-def complete_data_options() -> list[Word]:
+def complete_data_options() -> Words:
     """The options of a data set."""
     from mlcdr.data.forms import OPTIONS
 
     return [(f"{name}=", option.description) for name, option in OPTIONS.items()]
 
 
-def complete_configs(incomplete: str) -> list[Word]:
+def complete_configs(incomplete: str) -> Words:
     """The experiment files of the folder that is typed, and the configs that come with mlcdr."""
     from mlcdr.experiment.shipped import shipped_configs
 
     folder = incomplete[: incomplete.rfind("/") + 1]
-    files = [(folder + path.name, "") for path in sorted(Path(folder).glob("*.y*ml"))]
-    return _leave_harmless(files) + [(name, "comes with mlcdr") for name in shipped_configs()]
+    files = sorted(folder + path.name for path in Path(folder).glob("*.y*ml"))
+    return [*_leave_harmless(files), *((name, "comes with mlcdr") for name in shipped_configs())]
 
 
-def complete_results(incomplete: str) -> list[Word]:
+def complete_results(incomplete: str) -> Words:
     """The results folders in the folder that is typed, or in `results`."""
     folder = incomplete[: incomplete.rfind("/") + 1] or "results/"
-    found = sorted(Path(folder).glob("*/experiment.yaml"))
-    return _leave_harmless([(folder + path.parent.name, "") for path in found])
+    return _leave_harmless(sorted(folder + path.parent.name for path in Path(folder).glob("*/experiment.yaml")))
 
 
-def complete_settings(incomplete: str) -> list[Word]:
+def complete_settings(incomplete: str) -> Words:
     """The keys that every config may have, such as `splits.repeats`, with `=`."""
     from mlcdr.experiment.schema import read_schema
 
@@ -96,36 +95,36 @@ def _list_keys(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict
     return keys
 
 
-def complete_layouts() -> list[Word]:
+def complete_layouts() -> Words:
     """The layouts of tables and figures."""
     from mlcdr.tables import layouts
 
-    return [(name, "") for name in layouts.names()]
+    return list(layouts.names())
 
 
-def complete_published() -> list[Word]:
+def complete_published() -> Words:
     """The published tables."""
     tables = Path(__file__).parents[1] / "papers" / "published"
-    return [(f"{path.parent.name}/{path.stem}", "") for path in sorted(tables.glob("*/*.csv"))]
+    return sorted(f"{path.parent.name}/{path.stem}" for path in tables.glob("*/*.csv"))
 
 
-def complete_recipes() -> list[Word]:
+def complete_recipes() -> list[str]:
     """The configs of tables and figures, which can be reproduced."""
     from mlcdr.experiment.shipped import shipped_configs
 
-    return [(name, "") for name in shipped_configs() if "/" in name]
+    return [name for name in shipped_configs() if "/" in name]
 
 
-def complete_papers() -> list[Word]:
+def complete_papers() -> Words:
     """The papers with tables that can be reproduced."""
-    return [(name.partition("/")[0], "") for name, _ in complete_recipes()]
+    return [name.partition("/")[0] for name in complete_recipes()]
 
 
-def _leave_harmless(words: list[Word]) -> list[Word]:
-    return [word for word in words if _HARMLESS.fullmatch(word[0])]
+def _leave_harmless(names: Iterable[str]) -> list[str]:
+    return [name for name in names if _HARMLESS.fullmatch(name)]
 
 
-COMPLETERS: dict[str, Callable[..., list[Word]]] = {
+COMPLETERS: dict[str, Callable[..., Words]] = {
     "COMPONENT": complete_components,
     "METRIC": complete_metrics,
     "DATASET": complete_data_sets,

@@ -488,14 +488,14 @@ def test_compare_with_the_study(
     assert "Spearman" in agreement.out
     for more, why in (
         (("--metric", "log_loss"), "has no measure 'log_loss'"),
-        (("--bayes",), "cannot be combined with --bayes"),
-        (("--agreement", "--out", "o"), "cannot be combined with --out"),
+        (("--bayes",), "--bayes: cannot be combined with --published"),
+        (("--agreement", "--out", "o"), "--out: cannot be combined with --agreement"),
     ):
         assert why in (wrong := mlcdr(*asked, *more)).err
         assert wrong.code == 2
     for more in ((), ("--published", "chen_lin_2012/table3")):
         assert "needs --published with the name of a study" in mlcdr("compare", folder, *more, "--agreement").err
-    assert "cannot be combined with --metric" in mlcdr(
+    assert "--metric: cannot be combined with --published" in mlcdr(
         "compare", folder, "--published", "chen_lin_2012/table3", "--metric", "accuracy"
     ).err  # fmt: skip
     made.write_text("dataset,measure\n")
