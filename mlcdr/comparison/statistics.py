@@ -250,7 +250,7 @@ def _studentised_range(groups: int, alpha: float) -> float:
 def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, ...]]:
     """The largest sets of two or more methods of which no two differ, for the bars of a critical-difference diagram.
 
-    Maximal cliques of the graph that joins methods not shown to differ (Bron & Kerbosch 1973, with a pivot). With
+    Maximal cliques of the graph that joins methods not shown to differ, found by adding one method at a time. With
     Nemenyi's test these are runs of neighbours in the order of the ranks; with pairwise tests one may skip a method.
 
     Parameters
@@ -260,22 +260,15 @@ def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, .
     averages : sequence of float
         Average ranks: each clique lists its methods, and the cliques follow one another, from the best to the worst.
     """
-    k = len(averages)
-    place = {method: i for i, method in enumerate(sorted(range(k), key=lambda j: (averages[j], j)))}
-    joined = [{j for j in range(k) if j != i and not differs[i, j]} for i in range(k)]
-    found: list[tuple[int, ...]] = []
-
-    def grow(members: tuple[int, ...], candidates: set[int], seen: set[int]) -> None:
-        if not candidates and not seen:
-            found.append(tuple(sorted(members, key=place.__getitem__)))
-            return
-        pivot = max(candidates | seen, key=lambda j: len(joined[j] & candidates))
-        for j in sorted(candidates - joined[pivot]):
-            grow((*members, j), candidates & joined[j], seen & joined[j])
-            candidates, seen = candidates - {j}, seen | {j}
-
-    grow((), set(range(k)), set())
-    return sorted((c for c in found if len(c) > 1), key=lambda c: [place[j] for j in c])
+    order = sorted(range(len(averages)), key=lambda j: averages[j])
+    place = {method: i for i, method in enumerate(order)}
+    found: set[frozenset[int]] = {frozenset()}
+    for j in order:
+        joined = [i for i in order[: place[j]] if not differs[i, j]]
+        found |= {clique.intersection(joined) | {j} for clique in found}
+        found = {clique for clique in found if not any(clique < other for other in found)}
+    whole = [tuple(sorted(clique, key=place.__getitem__)) for clique in found if len(clique) > 1]
+    return sorted(whole, key=lambda clique: [place[j] for j in clique])
 
 
 # -------------------------------------------------------------------- pairs

@@ -7,10 +7,11 @@ the catalogue, all else from the files.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mlcdr.data.dataset import load_dataset
@@ -108,7 +109,6 @@ class FactsComparison:
     cells : frame
         All its facts (`metric`), each with our number and a verdict, in the columns of `judging.judge`; ours is NaN
         where the data set is not compared, or the fact not counted.
-    rules : Rules
     datasets : tuple of str
         The data sets that were compared, by our names.
     absent : tuple of str
@@ -117,7 +117,6 @@ class FactsComparison:
 
     table: str
     cells: pd.DataFrame
-    rules: Rules
     datasets: tuple[str, ...]
     absent: tuple[str, ...] = ()
 
@@ -149,17 +148,13 @@ class FactsComparison:
             notes.append(f"Not at hand: {', '.join(self.absent)}.")
         return notes
 
-    def _describe_misprints(self) -> list[str]:
+    def _describe_misprints(self) -> Iterator[str]:
         """Which facts are not judged, and why."""
-        found: dict[str, dict[str, list[str]]] = {}
-        for cell in self.cells[self.cells["verdict"] == "not reproducible"].itertuples():
-            why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
-            found.setdefault(why, {}).setdefault(cell.metric, []).append(cell.dataset)
-        notes = []
-        for why, facts_of in found.items():
-            which = [f"{metric} of {join_words(names)}" for metric, names in facts_of.items()]
-            notes.append(f"{', '.join(which)}: {why}.")
-        return notes
+        unjudged = self.cells[self.cells["verdict"] == "not reproducible"]
+        for why, cells in unjudged.groupby("why", sort=False):
+            by_metric = cells.groupby("metric", sort=False)["dataset"]
+            which = [f"{metric} of {join_words(names.tolist())}" for metric, names in by_metric]
+            yield f"{', '.join(which)}: {why}."
 
 
 def check_facts(names: Sequence[str], table: str) -> FactsComparison:
@@ -193,7 +188,7 @@ def check_facts(names: Sequence[str], table: str) -> FactsComparison:
         raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {', '.join(called)})")
     judged = _judge_facts(cells, ours, rules)
     compared = tuple(called[printed] for printed in ours)
-    return FactsComparison(table, judged, rules, compared, tuple(absent))
+    return FactsComparison(table, judged, compared, tuple(absent))
 
 
 def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rules: Rules) -> pd.DataFrame:
@@ -202,7 +197,15 @@ def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rul
     counted = [_count(cell, ours) for cell in cells.itertuples()]
     judged["ours"] = pd.Series(counted, judged.index, dtype=float)
     judged["difference"] = judged["ours"] - cells["mean"].replace("", "nan").astype(float)
-    judged["verdict"] = [_judge_fact(cell, cell.dataset in ours, rules) for cell in judged.itertuples()]
+    judged["why"] = rules.why_not(judged)
+    rounding = [0.5 * 10.0 ** -n_places(printed) for printed in judged["published"]]
+    in_turn: dict[Verdict, pd.Series] = {
+        "not run": ~judged["dataset"].isin(ours),
+        "n/a": judged["difference"].isna(),
+        "not reproducible": judged["why"] != "",
+        "agrees": judged["difference"].abs() <= np.array(rounding) + _ROUNDING,
+    }
+    judged["verdict"] = np.select(list(in_turn.values()), list(in_turn), "differs")
     return judged
 
 
@@ -211,14 +214,3 @@ def _count(cell: Any, ours: Mapping[str, Mapping[str, Any]]) -> float:
     fact = _CALLED.get(cell.metric, cell.metric)
     value = ours.get(cell.dataset, {}).get(fact)
     return float(value) if isinstance(value, int | float) else math.nan
-
-
-def _judge_fact(cell: Any, at_hand: bool, rules: Rules) -> Verdict:
-    if not at_hand:
-        return "not run"
-    if math.isnan(cell.difference):
-        return "n/a"
-    if rules.why_not(cell.dataset, cell.method, cell.metric):
-        return "not reproducible"
-    rounding = 0.5 * 10.0 ** -n_places(cell.published)
-    return "agrees" if abs(cell.difference) <= rounding + _ROUNDING else "differs"

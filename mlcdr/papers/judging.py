@@ -99,10 +99,13 @@ class Rules(_Strict):
         }[self.spread]
         return f"{self.max_z:g} {unit} or {self.tolerance:g}"
 
-    def why_not(self, dataset: str, method: str, metric: str) -> str:
-        """Why a cell is not reproducible; empty if it is."""
-        found = (each.why for each in self.not_reproducible if each.covers(dataset, method, metric))
-        return next(found, "")
+    def why_not(self, cells: pd.DataFrame) -> list[str]:
+        """For each cell why it is not reproducible; empty if it is."""
+        reasons = []
+        for place in zip(cells["dataset"], cells["method"], cells["metric"], strict=True):
+            found = (each.why for each in self.not_reproducible if each.covers(*place))
+            reasons.append(next(found, ""))
+        return reasons
 
 
 def rules_for(table: str) -> Rules:
@@ -152,19 +155,16 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
 
 
 def _give_verdicts(judged: pd.DataFrame, rules: Rules) -> np.ndarray:
-    names = zip(judged["dataset"], judged["method"], judged["metric"], strict=True)
-    known = np.array([bool(rules.why_not(*each)) for each in names], dtype=bool)
     tolerated = judged["difference"].abs() <= rules.tolerance + _ROUNDING
     within = tolerated | (judged["z"].abs() <= rules.max_z)
-    in_turn: list[tuple[Any, Verdict]] = [
-        ((judged["n"] == 0) & (judged["published"] != ""), "not run"),
-        (judged["difference"].isna(), "n/a"),
-        (known, "not reproducible"),
-        (within, "agrees"),
-        (judged["z"].isna(), "undecided"),
-    ]
-    where, verdicts = zip(*in_turn, strict=True)
-    return np.select(where, verdicts, "differs")
+    in_turn: dict[Verdict, Any] = {
+        "not run": (judged["n"] == 0) & (judged["published"] != ""),
+        "n/a": judged["difference"].isna(),
+        "not reproducible": np.array(rules.why_not(judged), dtype=object) != "",
+        "agrees": within,
+        "undecided": judged["z"].isna(),
+    }
+    return np.select(list(in_turn.values()), list(in_turn), "differs")
 
 
 def published_errors(judged: pd.DataFrame, rules: Rules) -> pd.Series:

@@ -26,15 +26,14 @@ _PATHS = {
 
 
 def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataFrame:
-    """For each printed cell our number, as `judging.judge` needs it, and `row`: its label in `results.summary`.
+    """For each printed cell our number, as `judging.judge` needs it.
 
-    A cell for which there is no number, or to which several fit, has `n` 0 and the row −1: a table without settings,
+    A cell for which there is no number, or to which several fit, has `n` 0: a table without settings,
     or a run with further swept parameters, does not say which of them is meant.
     """
     summary = results.summary
     rows = match_rows(results, cells, rules)
     ours = summary.reindex(rows)[["mean", "se", "n"]].reset_index(drop=True)
-    ours["row"] = rows
     ours["n"] = ours["n"].fillna(0).astype(int)
     ours["at"] = [_describe_grid_point(results, row) for row in rows]
     if rules.spread == "repetitions":

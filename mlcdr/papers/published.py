@@ -127,12 +127,10 @@ class PublishedComparison(ShownSheet):
 
     def reasons(self) -> list[tuple[str, int, list[str]]]:
         """Each reason why cells are not reproducible, how many cells it is for, and of which data sets and methods."""
-        found: dict[str, list[str]] = {}
         unjudged = self.cells[self.cells["verdict"] == "not reproducible"]
-        for cell in unjudged.itertuples():
-            why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
-            found.setdefault(why, []).append(f"{cell.dataset} {cell.method}".strip())
-        return [(why, len(cells), list(dict.fromkeys(cells))) for why, cells in found.items()]
+        names = (unjudged["dataset"] + " " + unjudged["method"]).str.strip()
+        by_reason = names.groupby(self.rules.why_not(unjudged), sort=False)
+        return [(why, len(cells), cells.unique().tolist()) for why, cells in by_reason]
 
     def _absent(self) -> list[str]:
         """The data sets without a cell in the results: a note names them, in place of rows of dashes."""
