@@ -20,7 +20,7 @@ from mlcdr.papers.printed import KEY, read_cells
 from mlcdr.papers.published import PublishedComparison
 from mlcdr.papers.recipes import SMALL, Recipe
 from mlcdr.papers.stored import OTHERS, StoredRun
-from mlcdr.results.imports import read_number
+from mlcdr.results.exports import read_number
 
 COLUMNS = ["table", *KEY, "published", "ours", "se", "n", "difference", "z", "verdict", "at"]
 """Of a `comparison.csv`."""

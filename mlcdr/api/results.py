@@ -19,11 +19,10 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
+from mlcdr.results.exports import NoResults, read_frame
 from mlcdr.results.failures import describe_error, gather_failures
 from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
-from mlcdr.results.imports import read_frame
 from mlcdr.results.manifest import read_manifest
-from mlcdr.results.scores import NoResults
 from mlcdr.tables import layouts, tables
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file

@@ -177,8 +177,8 @@ def _are_drawn(report: RunReport) -> bool:
 
 def _write_whatever_there_is(experiment: Experiment, report: RunReport) -> None:
     """`write_outputs` for a run that may have no result."""
+    from mlcdr.results.exports import NoResults
     from mlcdr.results.results import open_results
-    from mlcdr.results.scores import NoResults
 
     try:
         write_outputs(open_results(report.folder), report)

@@ -31,11 +31,11 @@ from mlcdr.comparison.significance import ALPHA
 from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
+from mlcdr.results.exports import NoResults
 from mlcdr.results.frame import paths_of
 from mlcdr.results.joining import list_other_methods
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.results.scores import NoResults
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import as_texts
 

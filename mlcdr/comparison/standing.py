@@ -20,7 +20,7 @@ from mlcdr.comparison.statistics import critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS, Measure
 from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks, count_of, describe_datasets
 from mlcdr.errors import ResultsError, join_words
-from mlcdr.results.scores import are_same
+from mlcdr.results.frame import are_same
 from mlcdr.tables import layouts
 from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table

@@ -2,7 +2,7 @@
 
 `values` is everywhere an array (methods × blocks), without gaps: one number for each method in each block (a data set,
 say). `higher_is_better` gives the direction. Two numbers that differ only in the last places
-are one number (`mlcdr.results.scores.are_same`): they tie, and their difference is zero.
+are one number (`mlcdr.results.frame.are_same`): they tie, and their difference is zero.
 
 Sources. Demšar, *Statistical comparisons of classifiers over multiple data sets*, JMLR 7 (2006): Friedman, Iman and
 Davenport, Nemenyi, Wilcoxon, Holm, the critical-difference diagram. Benavoli, Corani, Demšar & Zaffalon, *Time for a
@@ -26,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from mlcdr.results.scores import are_same, rank_means
+from mlcdr.results.frame import are_same, rank_means
 
 _EXACT_UP_TO = 50  # differences; 2⁵⁰ sign patterns are still counted exactly by a double
 _PLACES = 10  # of a difference, relative to the largest of the numbers: what lies beyond is rounding
@@ -151,9 +151,7 @@ def block_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
     ValueError
         When a value is missing or infinite, or there is no method.
     """
-    values = _checked(values, least=1)
-    columns = [rank_means({str(k): float(v) for k, v in enumerate(block)}, higher_is_better) for block in values.T]
-    return np.array([[block[str(k)] for block in columns] for k in range(len(values))]).reshape(values.shape)
+    return rank_means(_checked(values, least=1), higher_is_better)
 
 
 def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
@@ -285,7 +283,7 @@ def paired_differences(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.
     if scale == 0:
         return np.zeros(a.shape)
     rounded = np.round((a - b) / scale, _PLACES) * scale
-    return np.where([are_same(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)], 0.0, rounded)
+    return np.where(are_same(a, b), 0.0, rounded)
 
 
 def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:

@@ -23,9 +23,9 @@ from mlcdr.execution.warned import Warned, gather
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
+from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.store import Store, place
-from mlcdr.results.tabulate import write_chosen, write_frame, write_labels, write_summary
 from mlcdr.results.trials import read_by_label, read_scores, read_tuning
 from mlcdr.whole_files import write_atomically
 

@@ -16,9 +16,8 @@ from matplotlib.lines import Line2D
 
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.report.svg import embed
-from mlcdr.results.frame import summarise
+from mlcdr.results.frame import LARGEST, summarise
 from mlcdr.results.results import Results
-from mlcdr.results.scores import LARGEST
 from mlcdr.tables import styles
 from mlcdr.tables.axes import mark_values, place_values
 from mlcdr.tables.canvas import STYLE, add_legend, new_figure

@@ -35,11 +35,11 @@ from mlcdr.papers import published
 from mlcdr.papers.printed import tables_behind
 from mlcdr.report import sheets
 from mlcdr.report.charts import Chart, draw_curves, draw_tried
+from mlcdr.results.exports import NoResults
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest, read_manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
-from mlcdr.results.scores import NoResults
 from mlcdr.tables import tables
 from mlcdr.tables.sheet import Sheet
 from mlcdr.whole_files import write_forms

@@ -19,7 +19,7 @@ import pandas as pd
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.splits import KFold
-from mlcdr.results.frame import group, keys_of, paths_of, summarise
+from mlcdr.results.frame import group, keys_of, list_keys, paths_of, summarise
 from mlcdr.results.metric_facts import describe_metric
 
 Grids = Mapping[str, Sequence[str]]
@@ -62,7 +62,7 @@ def take_best(scores: pd.DataFrame, grids: Grids, experiment: Experiment, folder
     """
     is_of_grid = scores["method"].isin(grids)
     of_grids = number_repetitions(scores[is_of_grid], experiment)
-    cell = [*_keys(scores, grids), "repetition"]
+    cell = [*list_keys(swept_of(scores, grids)), "repetition"]
     point = [*keys_of(scores), "repetition"]
     n_splits = group(of_grids, cell)["split"].nunique().reset_index()
     # a point competes where it has all splits that any has
@@ -73,11 +73,6 @@ def take_best(scores: pd.DataFrame, grids: Grids, experiment: Experiment, folder
     taken = of_grids.reset_index().merge(best[point], on=point)
     kept = [*scores.index[~is_of_grid], *taken["index"]]
     return scores.loc[sorted(kept)]
-
-
-def _keys(frame: pd.DataFrame, grids: Grids) -> list[str]:
-    """The columns whose values make a cell of which a grid has one number: its paths are left out."""
-    return ["dataset", "method", *swept_of(frame, grids), "metric"]
 
 
 def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> list[float]:
@@ -113,7 +108,7 @@ def show_best(
     ResultsError
         As `take_best`.
     """
-    cell = _keys(means, grids)
+    cell = list_keys(swept_of(means, grids))
     point = keys_of(means)
     of_grids = scores[scores["method"].isin(grids)]
     taken = take_best(of_grids, grids, experiment, folder)

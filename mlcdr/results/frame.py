@@ -35,12 +35,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlcdr.results.scores import are_same
+LARGEST = 1e150
+"""A score beyond this, of either sign, counts as not defined: neither tests nor figures can compute with its square."""
 
 # The columns after those of paths, with the types of their values.
 SCORES: Mapping[str, type] = {"split": int, "metric": str, "value": float}
 SUMMARY: Mapping[str, type] = {"metric": str, "mean": float, "std": float, "se": float, "n": float}
 CHOSEN: Mapping[str, type] = {"split": int, "parameter": str, "value": str}
+LABELS: Mapping[str, type] = {"split": int, "label": str, "metric": str, "value": float, "frequency": float}
 
 
 def paths_of(frame: pd.DataFrame) -> tuple[str, ...]:
@@ -50,9 +52,14 @@ def paths_of(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(names[2:end])
 
 
+def list_keys(paths: Iterable[str]) -> list[str]:
+    """The columns whose values make a cell: data set, method, some paths, metric."""
+    return ["dataset", "method", *paths, "metric"]
+
+
 def keys_of(frame: pd.DataFrame) -> list[str]:
-    """The columns of scores, or of a summary, whose values make a cell: data set, method, all paths, metric."""
-    return ["dataset", "method", *paths_of(frame), "metric"]
+    """The columns of scores, or of a summary, whose values make a cell, with all its paths."""
+    return list_keys(paths_of(frame))
 
 
 def make_places(values: Mapping[str, Iterable[str]]) -> pd.DataFrame:
@@ -93,35 +100,67 @@ def summarise(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     Sums are exact (`math.fsum`): they do not depend on the order of the rows. What is out of a float's range is NaN.
     """
     found = scores[list(by)].drop_duplicates(ignore_index=True)
-    # the values of each group as one list: quicker than a call of pandas for each group
-    number = group(scores, by).ngroup().to_numpy()
-    order = np.argsort(number, kind="stable")
-    sizes = np.bincount(number)
-    values = scores["value"].to_numpy(float)[order]
-    parts = np.split(values, np.cumsum(sizes)[:-1])[: len(found)]
-    means = [_mean(part.tolist()) for part in parts]
-    found["mean"] = np.array(means, float)
-    found["std"] = [_std(part.tolist(), mean) for part, mean in zip(parts, means, strict=True)]
-    found["se"] = found["std"] / np.sqrt(sizes)
-    found["n"] = sizes
+    values = group(scores, by)["value"].agg(list)
+    found["mean"] = values.map(_mean).to_numpy(float)
+    found["std"] = values.map(_std).to_numpy(float)
+    found["n"] = values.map(len).to_numpy(int)
+    found.insert(len(found.columns) - 1, "se", found["std"] / np.sqrt(found["n"]))
     return found
 
 
-def _mean(values: list[float]) -> float:
-    try:
-        return math.fsum(values) / len(values)
-    except (OverflowError, ValueError):  # of both infinities
-        return math.nan
+def _mean(values: Sequence[float]) -> float:
+    return _sum(values) / len(values)
 
 
-def _std(values: list[float], mean: float) -> float:
+def _std(values: Sequence[float]) -> float:
     if len(values) < 2:
         return math.nan
-    try:
-        squares = math.fsum((value - mean) ** 2 for value in values)
-    except (OverflowError, ValueError):  # of numbers beyond 1e154
-        return math.nan
+    mean = _mean(values)
+    squares = _sum((value - mean) ** 2 for value in values)
     return math.sqrt(squares / (len(values) - 1))
+
+
+def _sum(values: Iterable[float]) -> float:
+    """The exact sum; NaN where it, or a value, is out of a float's range."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # numbers beyond 1e154 were squared; both infinities are there
+        return math.nan
+
+
+def drop_undefined(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores without the cells that have one beyond `LARGEST`."""
+    size = scores["value"].abs()
+    if (size <= LARGEST).all():
+        return scores
+    largest = group(scores.assign(size=size), keys_of(scores))["size"].transform("max")
+    return scores[largest <= LARGEST].reset_index(drop=True)
+
+
+def round_columns(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Numbers to twelve significant digits, as they are exported: two orders of summation may differ beyond these."""
+    rounded = {name: frame[name].map("{:.12g}".format).astype(float) for name in columns}
+    return frame.assign(**rounded)
+
+
+def are_same(a: Any, b: Any) -> Any:
+    """Whether means differ by rounding only; of two arrays, element by element."""
+    return abs(a - b) <= np.maximum(1e-12, 1e-9 * np.maximum(abs(a), abs(b)))
+
+
+def rank_means(means: np.ndarray, higher_is_better: bool) -> np.ndarray:
+    """Ranks along the first axis, 1 the best; equal means share the average of their ranks.
+
+    Examples
+    --------
+    >>> rank_means(np.array([0.2, 0.1, 0.2]), higher_is_better=False).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    gains = means if higher_is_better else -means
+    is_behind = gains[:, None] < gains
+    # an equal one counts half, and each is equal to itself
+    ahead = np.where(are_same(gains[:, None], gains), 0.5, is_behind)
+    return ahead.sum(axis=1) + 0.5
 
 
 def are_complete(cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
@@ -164,9 +203,9 @@ def are_best(
         means = rivals["mean"].to_numpy()
         top = means.max() if direction else means.min()
         behind = abs(means - top)
-        equal = np.array([are_same(mean, top) for mean in means])
+        equal = are_same(means, top)
         # NaN where the best has no error: nothing is within it
         error = rivals["se"][equal].max() if within_one_se else math.nan
-        near = np.array([each <= error or are_same(each, error) for each in behind])
+        near = (behind <= error) | are_same(behind, error)
         best[rivals.index] = equal | near
     return best

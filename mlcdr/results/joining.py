@@ -23,9 +23,8 @@ import pandas as pd
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.experiment.problems import dotted
-from mlcdr.results.frame import SUMMARY, group, keys_of, order_columns, paths_of
+from mlcdr.results.frame import SUMMARY, are_same, group, keys_of, list_keys, order_columns, paths_of
 from mlcdr.results.results import Results
-from mlcdr.results.scores import are_same
 
 LARGE = "large"
 """The ending of the name of an experiment that has the large data sets of a table."""
@@ -63,7 +62,7 @@ def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
     swept = _join_names(each.swept for each in every)
     whole = _list_means(every)
     whole = whole[whole["metric"].isin(metrics)]
-    summary = whole.drop_duplicates(["dataset", "method", *swept, "metric"], ignore_index=True)
+    summary = whole.drop_duplicates(list_keys(swept), ignore_index=True)
     grids: dict[str, tuple[str, ...]] = {}
     orders: dict[str, Iterable[str]] = {}
     for each in every:
@@ -184,7 +183,7 @@ def _agree(every: Sequence[Results], method: str) -> bool:
     means = _list_means(own)
     times = [metric for metric in every[0].metrics if every[0].metric_facts(metric).is_time]
     cells = group(means[~means["metric"].isin(times)], ["dataset", *sorted(varied[0]), "metric"])["mean"]
-    return all(map(are_same, cells.min(), cells.max()))
+    return bool(are_same(cells.min(), cells.max()).all())
 
 
 # -------------------------------------------------------------------- what a reader must know

@@ -7,19 +7,17 @@ has no row. The frequency is the share of all rows of the data set that have the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mlcdr.metrics import BY_LABEL
-from mlcdr.results.frame import order_column, paths_of, summarise
-from mlcdr.results.imports import read_frame, refuse
+from mlcdr.results.exports import read_frame, refuse
+from mlcdr.results.frame import LABELS, order_column, paths_of, summarise
 from mlcdr.whole_files import is_regular_file
 
 NAME = "labels.csv"
-COLUMNS: Mapping[str, type] = {"split": int, "label": str, "metric": str, "value": float, "frequency": float}
 PARTS = ("head", "middle", "tail")
 """The labels of a data set in thirds, by frequency."""
 
@@ -42,7 +40,7 @@ def read_label_scores(folder: Path) -> pd.DataFrame | None:
     path = folder / NAME
     if not is_regular_file(path):
         return None
-    rows = read_frame(path, COLUMNS)
+    rows = read_frame(path, LABELS)
     refuse(path, rows, ~rows["metric"].isin(BY_LABEL), "column metric: {metric!r} is no metric of single labels")
     refuse(path, rows, ~rows["frequency"].between(0, 1), "column frequency: '{frequency:g}' is no share")
     refuse(path, rows, rows["value"].abs() == math.inf, "column value: '{value}' is not a number")

@@ -1,7 +1,7 @@
 """A results folder, opened once: the experiment, the manifest, and the numbers of its trials.
 
 `open_results` reads the folder's record of trials (`trials.sqlite`). A folder without one, which another program wrote
-or of which only the exports were kept, is imported from `scores.csv` and `summary.csv` (`mlcdr.results.imports`).
+or of which only the exports were kept, is imported from `scores.csv` and `summary.csv` (`mlcdr.results.exports`).
 
 A method with `tune: {scope: test}` has one number where it has a grid: the best on the test rows (see
 `mlcdr.results.best`).
@@ -9,9 +9,9 @@ A method with `tune: {scope: test}` has one number where it has a grid: the best
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,21 @@ from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths
+from mlcdr.results.exports import NoResults, import_scores, import_summary, import_tuning
 from mlcdr.results.failures import describe_error
-from mlcdr.results.frame import are_complete, group, keys_of, order_columns, paths_of, summarise
-from mlcdr.results.imports import import_scores, import_summary, import_tuning
+from mlcdr.results.frame import (
+    are_complete,
+    drop_undefined,
+    keys_of,
+    list_keys,
+    order_columns,
+    paths_of,
+    round_columns,
+    summarise,
+)
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
 from mlcdr.results.record import read_failures
-from mlcdr.results.scores import LARGEST, NoResults, round_score
 from mlcdr.results.trials import read_scores, read_tuning
 from mlcdr.whole_files import is_regular_file
 
@@ -46,8 +54,8 @@ class Results:
         The means over the splits; of a grid (`grids`) the best.
     grids : dict
         Method → the paths of its grid, for methods of which only the best of a grid is shown.
-    read_scores, read_tuning : callable or None
-        Read `scores`; `chosen` and `tried`. Joined folders have none.
+    of_record : frame or None
+        The scores in the folder's record; None where it has none, or the exports are to be read.
     remarks : tuple of str
         What a reader must know of several folders that were joined: which of them have other splits.
     joined : bool
@@ -58,8 +66,7 @@ class Results:
     experiment: Experiment
     summary: pd.DataFrame
     grids: dict[str, tuple[str, ...]]
-    read_scores: Callable[[], pd.DataFrame] | None = None
-    read_tuning: Callable[[], tuple[pd.DataFrame, pd.DataFrame]] | None = None
+    of_record: pd.DataFrame | None = None
     remarks: tuple[str, ...] = ()
     joined: bool = False
 
@@ -88,9 +95,10 @@ class Results:
         ResultsError
             When they cannot be read; `NoResults` when there are none.
         """
-        if self.read_scores is None:
-            raise ResultsError(f"{self.folder}: only the means of several folders are joined")
-        return self._in_order(_without_undefined(self.read_scores()))
+        self._refuse_joined()
+        if self.of_record is None:
+            return self._in_order(import_scores(self.folder / "scores.csv"))
+        return self._in_order(self.of_record)
 
     @cached_property
     def taken(self) -> pd.DataFrame:
@@ -120,10 +128,16 @@ class Results:
 
     @cached_property
     def _tuning(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        if self.read_tuning is None:
-            raise ResultsError(f"{self.folder}: only the means of several folders are joined")
-        chosen, tried = self.read_tuning()
+        self._refuse_joined()
+        if self.of_record is None:
+            chosen, tried = import_tuning(self.folder / "chosen.csv")
+        else:
+            chosen, tried = read_tuning(self.folder, self.experiment)
         return self._in_order(chosen), self._in_order(tried)
+
+    def _refuse_joined(self) -> None:
+        if self.joined:
+            raise ResultsError(f"{self.folder}: only the means of several folders are joined")
 
     @property
     def chosen(self) -> pd.DataFrame:
@@ -162,7 +176,7 @@ class Results:
     @property
     def keys(self) -> list[str]:
         """The columns that tell the rows of the summary apart: data set, method, swept paths and metric."""
-        return ["dataset", "method", *self.swept, "metric"]
+        return list_keys(self.swept)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -363,15 +377,11 @@ def open_results(folder: str | Path) -> Results:
         return import_results(folder)
     if recorded.empty:
         raise NoResults(f"{folder}: no trial has a result; {_explain_nothing(folder)}")
-    scores = _without_undefined(recorded)
+    scores = drop_undefined(recorded)
     if scores.empty:
         raise NoResults(f"{folder / 'trials.sqlite'}: no metric is defined for any trial")
-    means = summarise(scores, keys_of(scores))
-    for name in ("mean", "std", "se"):
-        means[name] = means[name].map(round_score)
-    rounded = partial(_round_scores, scores)
-    tuning = partial(read_tuning, folder, experiment)
-    return _assemble(folder, experiment, means, rounded, tuning)
+    means = round_columns(summarise(scores, keys_of(scores)), "mean", "std", "se")
+    return _assemble(folder, experiment, means, round_columns(scores, "value"))
 
 
 def _explain_nothing(folder: Path) -> str:
@@ -383,11 +393,6 @@ def _explain_nothing(folder: Path) -> str:
     return f"{len(failed)} failed, {listed}; the first: {describe_error(failed[0].error)}"
 
 
-def _round_scores(scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores as `scores.csv` has them."""
-    return scores.assign(value=scores["value"].map(round_score))
-
-
 def import_results(folder: Path) -> Results:
     """The results in `experiment.yaml`, `summary.csv` and, where single splits matter, `scores.csv`.
 
@@ -397,10 +402,7 @@ def import_results(folder: Path) -> Results:
         As `open_results`.
     """
     experiment = read_experiment(folder)
-    means = import_summary(folder / "summary.csv")
-    scores = partial(import_scores, folder / "scores.csv")
-    tuning = partial(import_tuning, folder / "chosen.csv")
-    return _assemble(folder, experiment, means, scores, tuning)
+    return _assemble(folder, experiment, import_summary(folder / "summary.csv"))
 
 
 def read_experiment(folder: Path) -> Experiment:
@@ -422,32 +424,18 @@ def read_experiment(folder: Path) -> Experiment:
         raise ResultsError(str(error)) from error
 
 
-def _without_undefined(scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores without the cells that have one beyond `LARGEST`."""
-    size = scores["value"].abs()
-    if (size <= LARGEST).all():
-        return scores
-    largest = group(scores.assign(size=size), keys_of(scores))["size"].transform("max")
-    return scores[largest <= LARGEST].reset_index(drop=True)
-
-
 def _assemble(
-    folder: Path,
-    experiment: Experiment,
-    means: pd.DataFrame,
-    scores: Callable[[], pd.DataFrame],
-    tuning: Callable[[], tuple[pd.DataFrame, pd.DataFrame]],
+    folder: Path, experiment: Experiment, means: pd.DataFrame, recorded: pd.DataFrame | None = None
 ) -> Results:
     """The results of means at all points; of a grid only the best is kept."""
     paths = set(paths_of(means))
     tuned = tuned_paths(experiment, "test")
     grids = {name: grid for name, grid in tuned.items() if set(grid) <= paths}
-    if grids:
-        orders = _list_orders(means, experiment)
-        of_splits = order_columns(_without_undefined(scores()), orders)
-        means = show_best(order_columns(means, orders), of_splits, grids, experiment, folder)
-    summary = order_columns(means, _list_orders(means, experiment))
-    return Results(folder, experiment, summary, grids, scores, tuning)
+    whole = Results(folder, experiment, order_columns(means, _list_orders(means, experiment)), {}, recorded)
+    if not grids:
+        return whole
+    best = show_best(whole.summary, whole.scores, grids, experiment, folder)
+    return replace(whole, summary=order_columns(best, _list_orders(best, experiment)), grids=grids)
 
 
 def _list_orders(means: pd.DataFrame, experiment: Experiment) -> dict[str, list[str]]:

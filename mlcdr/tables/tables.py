@@ -18,8 +18,8 @@ import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
+from mlcdr.results.frame import are_same, rank_means
 from mlcdr.results.results import Results
-from mlcdr.results.scores import are_same, rank_means
 from mlcdr.tables import layouts, text_format
 from mlcdr.tables.arrangement import Arrangement, arrange
 from mlcdr.tables.notes import BOLD, Shown, list_notes
@@ -241,7 +241,8 @@ def _rank_row(plan: Arrangement, row: pd.DataFrame) -> dict[str, float]:
     comparable = (row["n"] > 0) & plan.results.are_comparable(row, ["row"])
     if better is None or len(row) < 2 or not comparable.all():
         return {}
-    return rank_means(dict(zip(row["method"], row["mean"], strict=True)), better)
+    ranks = rank_means(row["mean"].to_numpy(), better)
+    return dict(zip(row["method"], ranks, strict=True))
 
 
 # -------------------------------------------------------------------- heads, caption, notes

@@ -12,9 +12,9 @@ from pandas.testing import assert_frame_equal
 from mlcdr.errors import ResultsError
 from mlcdr.execution.runner import run
 from mlcdr.experiment.loading import experiment_from
+from mlcdr.results.exports import NoResults
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import import_results, open_results
-from mlcdr.results.scores import NoResults
 from tests import small
 
 GRID = {"learner": "ridge", "tune": {"grid": {"learner.alpha": [0.1, 10]}, "scope": "test"}}

@@ -1,22 +1,101 @@
-"""The CSV files of a results folder as frames (`mlcdr.results.frame`).
+"""The CSV files of a results folder: written of its record, and read where there is none.
 
-Folders without a record are opened from them: another program may have written them, or they are what was kept of a
-run. What is missing or broken in them raises `ResultsError` with the file, the line and what is wrong.
+Another program may have written those of a folder without a record, or they are what was kept of a run. What is missing
+or broken in them raises `ResultsError` with the file, the line and what is wrong.
+
+Numbers have twelve significant digits: enough for any use, and short of where two orders of summation may differ.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError
-from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY
-from mlcdr.results.scores import LARGEST, NoResults
-from mlcdr.whole_files import is_regular_file
+from mlcdr.results.frame import CHOSEN, LABELS, LARGEST, SCORES, SUMMARY, drop_undefined, keys_of, paths_of, summarise
+from mlcdr.whole_files import is_regular_file, write_atomically
+
+
+class NoResults(ResultsError):
+    """A folder of an experiment that has no results yet: nothing was computed, or every trial failed."""
+
+
+# -------------------------------------------------------------------- writing
+
+
+def write_frame(path: Path, frame: pd.DataFrame) -> None:
+    """Write a frame as CSV.
+
+    Raises
+    ------
+    ResultsError
+        When the file cannot be written.
+    """
+    text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+    write_atomically(path, text)
+
+
+def write_summary(path: Path, scores: pd.DataFrame) -> None:
+    """`summary.csv`: the mean over splits of every cell, with std (n − 1), se = std/√n and n; empty if not defined.
+
+    Raises
+    ------
+    ResultsError
+        When the file cannot be written.
+    """
+    found = summarise(scores, keys_of(scores))
+    for name in ("mean", "std", "se"):
+        found[name] = found[name].where(found[name].abs() <= LARGEST)
+    write_frame(path, found)
+
+
+def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
+    """`chosen.csv`: what trials tuned: dataset, method, a column for each swept path, split, parameter, value.
+
+    A swept path that no tuned method has is left out, for its column would be empty.
+
+    Raises
+    ------
+    ResultsError
+        When the file cannot be written.
+    """
+    empty = [swept for swept in paths_of(chosen) if not any(chosen[swept])]
+    write_frame(path, chosen.drop(columns=empty))
+
+
+def write_labels(path: Path, found: pd.DataFrame, labels: Mapping[str, Sequence[tuple[str, float]]]) -> None:
+    """`labels.csv` (`mlcdr.results.labels`).
+
+    Parameters
+    ----------
+    path : path
+    found : frame
+        As `mlcdr.results.trials.read_by_label` gives it.
+    labels : mapping
+        Data set → (name, frequency) of each label.
+
+    Raises
+    ------
+    ResultsError
+        When a trial has not one score for each label, or the file cannot be written.
+    """
+    rows = []
+    for *place, metric, values in found.itertuples(index=False, name=None):
+        named = labels[place[0]]
+        if len(values) != len(named):
+            raise ResultsError(f"{path.parent}: damaged: not one {metric} for each label of {place[0]}")
+        for (label, frequency), value in zip(named, values, strict=True):
+            if value is not None:
+                rows.append((*place, label, metric, value, frequency))
+    places = found.columns[:-2]
+    write_frame(path, pd.DataFrame(rows, columns=[*places, *list(LABELS)[1:]]))
+
+
+# -------------------------------------------------------------------- reading
 
 
 def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.DataFrame:
@@ -110,7 +189,7 @@ def import_summary(path: Path) -> pd.DataFrame:
 
 
 def import_scores(path: Path) -> pd.DataFrame:
-    """The scores of a `scores.csv`.
+    """The scores of a `scores.csv`, without the cells that have one beyond `LARGEST`.
 
     Raises
     ------
@@ -119,7 +198,7 @@ def import_scores(path: Path) -> pd.DataFrame:
     """
     frame = read_frame(path, SCORES)
     _refuse_repeated(path, frame, list(frame)[:-1])
-    return frame.reset_index(drop=True)
+    return drop_undefined(frame.reset_index(drop=True))
 
 
 def import_tuning(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
