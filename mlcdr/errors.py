@@ -80,6 +80,11 @@ def _is_control(char: str) -> bool:
     return kind[0] == "C" or kind in ("Zl", "Zp")  # control, direction and joining marks, surrogates; line ends
 
 
+def plural(number: int, what: str) -> str:
+    """`1 method`, `2 methods`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def suggest_name(name: str, known: Iterable[str]) -> str:
     """The end of a message, `; did you mean 'x'?`, if a known name is similar to `name` in any case, else nothing.
 

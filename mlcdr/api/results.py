@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import os
 import shutil
 import weakref
@@ -15,7 +16,7 @@ from mlcdr.api.several import Page, Several
 from mlcdr.comparison import baseline as baselines
 from mlcdr.comparison import comparison
 from mlcdr.csv_files import as_numbers
-from mlcdr.errors import ResultsError
+from mlcdr.errors import ResultsError, plural
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
@@ -303,8 +304,8 @@ class Results:
 
     def __repr__(self) -> str:
         experiment = self.experiment
-        datasets = _count(len(experiment.datasets), "data set")
-        methods = _count(len(experiment.methods), "method")
+        datasets = plural(len(experiment.datasets), "data set")
+        methods = plural(len(experiment.methods), "method")
         metrics = ", ".join(metric.label for metric in experiment.metrics)
         try:
             failures = len(self.failures)
@@ -321,11 +322,6 @@ class Results:
             return about + self.table()._repr_html_()
         except NoResults as error:
             return about + f"<p>{html.escape(str(error))}</p>"
-
-
-def _count(number: int, what: str) -> str:
-    """`1 method`, `2 methods`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _show(frame: pd.DataFrame) -> pd.DataFrame:
@@ -407,12 +403,19 @@ def compare(
             raise ResultsError("baseline: give exactly one other run, no rope and no record")
         old = _open(baseline).found
         return baselines.compare_runs(old, found[0], metric, margin, time_margin)
+    compared = compare_folders(found, metric, rope, [record] if isinstance(record, str) else record)
+    return Several(compared) if metric is None else compared[0]
+
+
+def compare_folders(
+    found: Sequence[folders.Results], metric: str | None, rope: float | None, record: Sequence[str]
+) -> list[Comparison]:
+    """The methods of some folders, and of the record's tables, together, under one metric or each; as `compare`."""
+    together = list(found)
     if record:
         from mlcdr.papers.stored import stored_on
 
-        tables = [record] if isinstance(record, str) else record
-        found += stored_on(tables, {name for each in found for name in each.summary["dataset"]})
-    joined = joining.join(found)
-    if metric is not None:
-        return comparison.compare_methods(joined, metric, rope)
-    return Several([comparison.compare_methods(joined, each, rope) for each in joined.metrics])
+        together += stored_on(record, itertools.chain(*(each.datasets for each in found)))
+    joined = joining.join(together)
+    metrics = joined.metrics if metric is None else [metric]
+    return [comparison.compare_methods(joined, each, rope) for each in metrics]

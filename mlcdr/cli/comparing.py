@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,7 +74,9 @@ def compare(
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
+    from mlcdr.comparison.baseline import compare_runs
     from mlcdr.data import sources
+    from mlcdr.results.results import open_results
 
     of_study = published in sources.studies()
     asked = {
@@ -92,8 +93,10 @@ def compare(
     if baseline:
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
-        worse = _compare_with_baseline(baseline, folders[0], metric, margin, time_margin)
-        raise typer.Exit(1 if worse and fail_on else 0)
+        old, new = open_results(baseline), open_results(folders[0])
+        found = compare_runs(old, new, metric, margin, time_margin)
+        print_table(found)
+        raise typer.Exit(1 if fail_on and len(found.regressions) else 0)
     if published and of_study:
         _compare_with_study(folders, published, metric, agreement, out)
     elif published:
@@ -126,16 +129,10 @@ def _compare_methods(
     folders: list[Path], record: Sequence[str], metric: str | None, rope: float | None, out: Path | None
 ) -> None:
     """Print how the methods of some folders, and of the record, compare with each other."""
-    from mlcdr.comparison import comparison
-    from mlcdr.papers.stored import stored_on
-    from mlcdr.results import joining
+    from mlcdr.api.results import compare_folders
     from mlcdr.results.results import open_results
 
-    opened = [open_results(folder) for folder in folders]
-    datasets = set(itertools.chain(*(each.datasets for each in opened)))
-    found = joining.join([*opened, *stored_on(record, datasets)])
-    metrics = [metric] if metric else found.metrics
-    compared = [comparison.compare_methods(found, each, rope) for each in metrics]
+    compared = compare_folders([open_results(folder) for folder in folders], metric, rope, record)
     for each in compared:
         print_table(each)
         print()
@@ -146,7 +143,7 @@ def _compare_methods(
     written: list[Path] = []
     for each in compared:
         written += each.write(out)
-        written += diagrams.write_all(each, out, found.methods)
+        written += diagrams.write_all(each, out, each.results.methods)
     print_written(written, out)
     untested = [each.metric for each in compared if each.significance is None]
     if untested:
@@ -198,13 +195,3 @@ def _compare_labels(folders: list[Path], metric: str | None) -> None:
         for dataset, each in wanted[["dataset", "metric"]].drop_duplicates().itertuples(index=False):
             print_table(tabulate_wins(found, dataset, each))
             print()
-
-
-def _compare_with_baseline(old: Path, new: Path, metric: str | None, margin: float, time_margin: float) -> bool:
-    """Print the comparison of a run with an earlier one; returns whether something got worse."""
-    from mlcdr.comparison import baseline
-    from mlcdr.results.results import open_results
-
-    found = baseline.compare_runs(open_results(old), open_results(new), metric, margin, time_margin)
-    print_table(found)
-    return len(found.regressions) > 0

@@ -10,8 +10,8 @@ import typer
 
 from mlcdr.api.loading import import_from_here, load_experiment
 from mlcdr.cli.arguments import Config, Out, Set, Trust, argument, option, switch
-from mlcdr.cli.printing import format_size, plural, print_columns, print_notice
-from mlcdr.errors import ConfigError, UserError
+from mlcdr.cli.printing import format_size, print_columns, print_notice
+from mlcdr.errors import ConfigError, UserError, plural
 
 if TYPE_CHECKING:
     from mlcdr.execution.plan import Survey

@@ -31,15 +31,11 @@ _WORDS = {
 
 def list_datasets() -> None:
     """List the catalogue, with sizes and availability."""
-    from mlcdr.data import catalog, files
+    from mlcdr.api import listing
 
-    rows: list[tuple[str, ...]] = [("name", "domain", "instances", "features", "labels", "available")]
-    for entry in catalog.entries():
-        sizes = [str(entry.statistics.get(key, "?")) for key in ("n_instances", "n_features", "n_labels")]
-        rows.append((entry.name, entry.domain, *sizes, catalog.availability(entry)))
-    for own in files.list_own():
-        rows.append((own.name, "your own", "", "", "", str(own.paths[0].parent)))
-    print_columns(rows)
+    found = listing.list_datasets()
+    cells = found.astype(object).where(found.notna(), "").astype(str)
+    print_columns([tuple(found), *cells.itertuples(index=False, name=None)])
 
 
 def info(

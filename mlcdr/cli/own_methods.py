@@ -13,8 +13,8 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import argument, option
-from mlcdr.cli.printing import plural, print_notice
-from mlcdr.errors import UserError, escape_control_characters
+from mlcdr.cli.printing import print_notice
+from mlcdr.errors import UserError, escape_control_characters, plural
 
 if TYPE_CHECKING:
     from mlcdr.testing.checking import Outcome

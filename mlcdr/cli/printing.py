@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mlcdr.errors import escape_control_characters
+from mlcdr.errors import escape_control_characters, plural
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from mlcdr.results.results import Results
 
 _CAUSES = 10  # the most causes of failures that are shown
-
-
-def plural(number: int, what: str) -> str:
-    """`1 method`, `2 methods`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def print_notice(text: str) -> None:

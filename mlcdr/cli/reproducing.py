@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,12 +59,10 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
     from mlcdr.api.running import compute
     from mlcdr.papers import recipes
 
-    last: dict[tuple[str, str], Step] = {}
-    for step, experiment in planned:
-        last |= dict.fromkeys(_compared_with(target, step, experiment), step)
-    folders: dict[tuple[str, str], list[Path]] = {key: [] for key in last}
+    compared = [_compared_with(target, step, experiment) for step, experiment in planned]
+    folders: dict[tuple[str, str], list[Path]] = {}
     worst = 0
-    for step, experiment in planned:
+    for k, (step, experiment) in enumerate(planned):
         workers = jobs
         print_notice(_format_step(step))
         if jobs == 0 and recipes.measures_times(target, step, experiment):
@@ -73,10 +72,11 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
         worst = max(worst, conclude(report, False))
         if report.interrupted:
             break
-        for key in _compared_with(target, step, experiment):
+        later = set(itertools.chain(*compared[k + 1 :]))
+        for key in compared[k]:
             if report.done:
-                folders[key].append(report.folder)
-            if folders[key] and last[key] is step:
+                folders.setdefault(key, []).append(report.folder)
+            if key in folders and key not in later:
                 table, _ = key
                 worst = max(worst, _compare_with_printed(table, folders[key]))
     return worst

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, option, switch
-from mlcdr.cli.printing import join_file_names, plural, print_causes, print_notice, print_tables
-from mlcdr.errors import ResultsError, UserError
+from mlcdr.cli.printing import join_file_names, print_causes, print_notice, print_tables
+from mlcdr.errors import ResultsError, UserError, plural
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:

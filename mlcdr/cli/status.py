@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlcdr.cli.arguments import Folder, switch
-from mlcdr.cli.printing import format_cause, plural, print_causes, print_columns
-from mlcdr.errors import ResultsError, escape_control_characters
+from mlcdr.cli.printing import format_cause, print_causes, print_columns
+from mlcdr.errors import ResultsError, escape_control_characters, plural
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from mlcdr.data.files import cache_folder, find_folder, locate, sha256
 from mlcdr.data.forms import OPENML, SOURCES
 from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, hosts, studies
 from mlcdr.data.studies import study_folder
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, plural
 from mlcdr.whole_files import write_atomically
 
 __all__ = ["Check", "Entry", "entries", "fetch", "find", "find_folder", "info", "verify"]
@@ -97,7 +97,7 @@ def _describe(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     counts = data.Y.sum(axis=0).astype(int).tolist()
     labels = {}
     for label, n, ratio in zip(data.label_names, counts, imbalance_ratios(data.Y), strict=True):
-        labels[label] = f"{n} instance{'s' * (n != 1)}, IRLbl {ratio:.3g}"
+        labels[label] = f"{plural(n, 'instance')}, IRLbl {ratio:.3g}"
     return {
         "statistics": data.statistics() | describe_dataset(data),
         "missing": dict(data.missing),

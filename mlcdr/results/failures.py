@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcdr.errors import join_words, without_numbers
+from mlcdr.errors import join_words, plural, without_numbers
 from mlcdr.results.record import Failed, read_failures
 
 _NAMED = 4  # methods, or data sets, of a cause
@@ -67,8 +67,7 @@ class Cause:
             methods += f" ({', '.join(values)})" if values else ""
         splits = {failure.split for failure in self.failures}
         of_splits = f"split{'s' * (len(splits) > 1)} {_join_runs(splits)}"
-        number = len(self.failures)
-        return f"{methods} on {datasets}, {of_splits}: {self.reason} ({number} trial{'s' * (number > 1)})"
+        return f"{methods} on {datasets}, {of_splits}: {self.reason} ({plural(len(self.failures), 'trial')})"
 
 
 def gather_causes(failures: Iterable[Failed]) -> list[Cause]:
