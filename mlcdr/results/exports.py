@@ -48,9 +48,8 @@ def write_summary(path: Path, scores: pd.DataFrame) -> None:
         When the file cannot be written.
     """
     found = summarise(scores, keys_of(scores))
-    for name in ("mean", "std", "se"):
-        found[name] = found[name].where(found[name].abs() <= LARGEST)
-    write_frame(path, found)
+    numbers = found[["mean", "std", "se"]]
+    write_frame(path, found.assign(**numbers.where(numbers.abs() <= LARGEST)))
 
 
 def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
@@ -114,21 +113,19 @@ def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.D
     """
     if not is_regular_file(path):
         raise NoResults(f"{path}: missing; run the experiment again (only what is not done yet will run)")
-    lines, rows = [], []
-    for line, row in read_csv(path, ResultsError):
-        lines.append(line)
-        rows.append(row)
-    if not any(rows):
+    rows = dict(read_csv(path, ResultsError))
+    if not any(rows.values()):
         raise ResultsError(f"{path}:1: empty; a header was expected")
-    _refuse_columns(path, rows[0], last)
-    frame = pd.DataFrame(rows[1:], index=lines[1:], columns=rows[0])
+    header, *cells = rows.values()
+    _refuse_columns(path, header, last)
+    frame = pd.DataFrame(cells, index=list(rows)[1:], columns=header)
+    if "split" in last:
+        is_number = frame["split"].str.fullmatch(r"\d{1,9}").astype(bool)
+        refuse(path, frame, ~is_number, "column split: {split!r} is not the number of a split")
+        frame["split"] = frame["split"].astype(int)
     for name, kind in last.items():
-        texts = frame[name].items()
-        if kind is int:
-            counts = [_read_count(path, line, name, text) for line, text in texts]
-            frame[name] = pd.Series(counts, frame.index, int)
         if kind is float:
-            numbers = [read_number(path, line, name, text, gaps) for line, text in texts]
+            numbers = [read_number(path, line, name, text, gaps) for line, text in frame[name].items()]
             frame[name] = pd.Series(numbers, frame.index, float)
     return frame
 
@@ -141,12 +138,6 @@ def _refuse_columns(path: Path, header: list[str], last: Mapping[str, type]) -> 
     if header != [*first, *paths, *last] or len(apart) < len(paths):
         wanted = ",".join([*first, "<swept …>", *last])
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
-
-
-def _read_count(path: Path, line: int, column: str, text: str) -> int:
-    if not (text.isdecimal() and len(text) < 10):
-        raise ResultsError(f"{path}:{line}: column {column}: {text!r} is not the number of a split")
-    return int(text)
 
 
 def read_number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from mlcdr.metrics import BY_LABEL
 from mlcdr.results.exports import read_frame, refuse
-from mlcdr.results.frame import LABELS, order_column, paths_of, summarise
+from mlcdr.results.frame import LABELS, order_columns, paths_of, summarise
 from mlcdr.whole_files import is_regular_file
 
 NAME = "labels.csv"
@@ -50,10 +50,9 @@ def read_label_scores(folder: Path) -> pd.DataFrame | None:
     means = summarise(rows, [*by, "label"])
     means = means.rename(columns={"mean": "value"})[[*by, "label", "value"]]
     found = means.merge(_list_labels(rows), on=["dataset", "label"])
-    for name in by:
-        found[name] = order_column(found[name], ())
-    descending = [True] * len(by) + [False]
-    return found.sort_values([*by, "frequency"], ascending=descending, kind="stable", ignore_index=True)
+    found = found.sort_values("frequency", ascending=False, kind="stable")
+    orders = {name: rows[name].unique() for name in by}
+    return order_columns(found, orders).sort_values(by, kind="stable", ignore_index=True)
 
 
 def _list_labels(rows: pd.DataFrame) -> pd.DataFrame:

@@ -131,6 +131,7 @@ def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize(
     ("row", "told"),
     [
+        ("d,A,x,a,f1,0.5,0.5", "column split: 'x' is not the number of a split"),
         ("d,A,0,a,f1,x,0.5", "column value: 'x' is not a number"),
         ("d,A,0,a,f1,inf,0.5", "column value: 'inf' is not a number"),
         ("d,A,0,a,os.system,0.5,0.5", "is no metric of single labels"),
