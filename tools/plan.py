@@ -136,7 +136,7 @@ class _Times:
 
     def __init__(self, out: Path):
         self.out = out
-        self.stored = {run.manifest.experiment: run.manifest.cpu_seconds for run in stored.read_record()}
+        self.stored = {run.manifest.experiment: run.manifest.total_cpu_seconds for run in stored.read_record()}
 
     def add(self, run: PlannedRun, experiment: Experiment) -> PlannedRun:
         """A run with the time that it took, or may take."""
@@ -148,7 +148,7 @@ class _Times:
     def _took(self, name: str) -> float:
         """The CPU time in the results folder of an experiment, or else in the record; NaN without either."""
         try:
-            seconds = Manifest.read(self.out / name).cpu_seconds
+            seconds = Manifest.read(self.out / name).total_cpu_seconds
         except ResultsError:
             seconds = 0.0
         return seconds or self.stored.get(name, math.nan)

@@ -68,7 +68,7 @@ class Reproduction:
     @property
     def cpu_time(self) -> str:
         """The CPU time of its runs."""
-        seconds = math.fsum(run.manifest.cpu_seconds for run in self.runs)
+        seconds = math.fsum(run.manifest.total_cpu_seconds for run in self.runs)
         return duration(seconds) if seconds else DASH
 
     def notes(self) -> Iterator[str]:

@@ -22,7 +22,7 @@ from mlcdr.papers import data_sets, recipes
 from mlcdr.papers.published import compare_with_published
 from mlcdr.papers.recipes import SMALL, Recipe
 from mlcdr.papers.stored import OTHERS
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, open_results, read_experiment
 from mlcdr.whole_files import write_atomically
 from tools.entries import COLUMNS, list_changes, methods_of_other_code
@@ -40,7 +40,7 @@ def store_run(source: Path, commit: str, to: Path | None = None) -> Path:
         When the folder cannot be read, its last run did not come to its end, methods have other code now, a data
         set has not the size of the catalogue's, or another experiment of this name, of no paper's config, is stored.
     """
-    results, manifest = open_results(source), read_manifest(source)
+    results, manifest = open_results(source), Manifest.read(source).plain()
     experiment = results.experiment
     _refuse_unfinished(results)
     _refuse_other_code(source, experiment, manifest.get("code"))
@@ -92,8 +92,8 @@ def _refuse_unfinished(results: Results) -> None:
         raise ResultsError(f"{results.folder}: the last run {what}; the record takes whole runs only")
 
 
-def _refuse_other_code(source: Path, experiment: Experiment, code: object) -> None:
-    if not isinstance(code, dict) or not all(isinstance(digest, str) for digest in code.values()):
+def _refuse_other_code(source: Path, experiment: Experiment, code: dict[str, str] | None) -> None:
+    if code is None:
         raise ResultsError(
             f"{source}: its manifest does not say what code gave it; run it again (nothing is computed twice)"
         )

@@ -23,7 +23,7 @@ from mlcdr.results import results as folders
 from mlcdr.results.exports import NoResults, read_frame
 from mlcdr.results.failures import describe_error, gather_failures
 from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Manifest
 from mlcdr.tables import layouts, tables
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
@@ -95,7 +95,7 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        return read_manifest(self.folder)
+        return Manifest.read(self.folder).plain()
 
     @cached_property
     def scores(self) -> pd.DataFrame:

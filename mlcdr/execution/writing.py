@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -24,7 +23,7 @@ from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Machine, Manifest, RunFacts, TrialCounts
 from mlcdr.results.store import Store, place
 from mlcdr.results.trials import read_by_label, read_scores, read_tuning
 from mlcdr.whole_files import write_atomically
@@ -136,11 +135,9 @@ def write_results(
     else:
         _remove(of_labels)
     report.seconds = time.monotonic() - report.clock
-    manifest = _manifest(experiment, plan, report)
-    if keeping is not None:
-        manifest["kept"] = keeping.write_index(trials, swept)
-    manifest["computed_by"] = _history(folder, manifest)
-    write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    kept = {} if keeping is None else {"kept": keeping.write_index(trials, swept)}
+    manifest = _manifest(experiment, plan, report, **kept)
+    write_atomically(folder / "manifest.json", manifest.to_json())
 
 
 def _remove(path: Path) -> None:
@@ -150,65 +147,63 @@ def _remove(path: Path) -> None:
         raise ResultsError(f"{path}: cannot be removed: {error.strerror}") from error
 
 
-def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[str, Any]:
-    return {
-        "mlcdr": __version__,
-        "experiment": experiment.name,
-        "started": report.started,
-        "seconds": round(report.seconds, 3),
-        "cpu_seconds": round(sum(os.times()[:4]) - report.cpu, 3),  # of this process and its workers that have ended
-        "jobs": report.jobs,
-        "backend": report.backend if report.jobs > 1 or report.backend == "dask" else "none",
-        "trials": {
-            "planned": report.planned,
-            "kept": report.kept,
-            "computed": report.computed,
-            "failed": len(report.failures),
-            "crashed": report.crashed,
-            "interrupted": report.interrupted,
-        },
-        "warnings": [
-            {"count": each.count, "methods": methods, "category": each.category, "text": each.text, "place": each.place}
-            for each, methods in gather(report.warned)
-        ],
-        "code": codes(experiment),
-        "seed": experiment.seed,
-        "datasets": {part.name: part.facts for part in plan.parts},
-        "python": platform.python_version(),
-        "packages": {name: installed_version(name) for name in _PACKAGES},
-        "blas": [
+def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport, **kept: Any) -> Manifest:
+    """The manifest of the last run, with `computed_by`: the runs that computed trials of this folder.
+
+    They begin with the last run that kept no earlier trials; one that was killed is not among them. The other facts are
+    of the last run alone, which may have computed nothing.
+    """
+    run = RunFacts(
+        started=report.started,
+        seconds=round(report.seconds, 3),
+        cpu_seconds=round(sum(os.times()[:4]) - report.cpu, 3),  # of this process and its workers that have ended
+        jobs=report.jobs,
+        backend=report.backend if report.jobs > 1 or report.backend == "dask" else "none",
+        trials=TrialCounts(
+            planned=report.planned,
+            kept=report.kept,
+            computed=report.computed,
+            failed=len(report.failures),
+            crashed=report.crashed,
+            interrupted=report.interrupted,
+        ),
+        mlcdr=__version__,
+        python=platform.python_version(),
+        packages={name: installed_version(name) for name in _PACKAGES},
+        blas=tuple(
             {key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
             for info in threadpool_info()
             if info.get("user_api") == "blas"
-        ],
-        "machine": {
-            "system": platform.system(),
-            "release": platform.release(),
-            "processor": platform.processor() or platform.machine(),
-            "cores": os.cpu_count(),
-        },
-    }
-
-
-def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """One entry for each run that computed trials of this folder and was not killed.
-
-    The list begins with the last run that kept no earlier trials. The other facts of the manifest are of the last run
-    alone, which may have computed nothing.
-    """
+        ),
+        machine=Machine(
+            system=platform.system(),
+            release=platform.release(),
+            processor=platform.processor() or platform.machine(),
+            cores=os.cpu_count(),
+        ),
+    )
     try:
-        earlier = read_manifest(folder)["computed_by"]
-    except (ResultsError, KeyError):
-        earlier = []
-    if not isinstance(earlier, list):  # another program wrote it
-        earlier = []
-    about = ["started", "seconds", "cpu_seconds", "jobs", "backend", "trials"]
-    about += ["mlcdr", "python", "packages", "blas", "machine"]
-    trials = manifest["trials"]
-    if not trials["computed"]:
-        return earlier
-    # Where it kept no trial, what earlier runs computed is of another version or config, and has been replaced.
-    return [*(earlier if trials["kept"] else []), {key: manifest[key] for key in about}]
+        runs = Manifest.read(report.folder).computed_by
+    except ResultsError:
+        runs = ()
+    if report.computed:
+        # Where it kept no trial, what earlier runs computed is of another version or config, and has been replaced.
+        runs = (*(runs if report.kept else ()), run)
+    warnings = [
+        {"count": each.count, "methods": methods, "category": each.category, "text": each.text, "place": each.place}
+        for each, methods in gather(report.warned)
+    ]
+    facts: Any = {part.name: part.facts for part in plan.parts}
+    return Manifest(
+        **dict(run),
+        experiment=experiment.name,
+        warnings=tuple(warnings),
+        code=codes(experiment),
+        seed=experiment.seed,
+        datasets=facts,
+        computed_by=runs,
+        **kept,
+    )
 
 
 @cache

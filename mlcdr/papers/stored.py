@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import Field
-
 from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError, list_known, suggest_name
 from mlcdr.experiment.model import Experiment
@@ -40,19 +38,13 @@ class StoredManifest(Manifest):
     ----------
     commit : str
         Of the source code.
-    experiment : str
-        The experiment's name; empty for a table of data sets, which no method computes.
     config, variant : str
         The config that comes with mlcdr, and which reading of its table it is; empty for a run of no such config.
-    code : dict
-        Method → the digest of its code.
     """
 
     commit: str
-    experiment: str = ""
     config: str = ""
     variant: str = ""
-    code: dict[str, str] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import json
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -38,7 +37,7 @@ from mlcdr.report.charts import Chart, draw_curves, draw_tried
 from mlcdr.results.exports import NoResults
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import read_label_scores
-from mlcdr.results.manifest import Manifest, read_manifest
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.tables import tables
 from mlcdr.tables.sheet import Sheet
@@ -123,7 +122,8 @@ def _open(folder: Path, problems: list[str]) -> Results | None:
 def _open_manifest(folder: Path, problems: list[str]) -> tuple[Manifest, str]:
     """The manifest, and its text; empty where it cannot be read, and `problems` says why."""
     try:
-        return Manifest.read(folder), json.dumps(read_manifest(folder), indent=2, ensure_ascii=False)
+        manifest = Manifest.read(folder)
+        return manifest, manifest.to_json()
     except ResultsError as error:
         problems.append(str(error))
     return Manifest(), ""

@@ -227,7 +227,7 @@ def _nothing(i: int) -> int:
 
 def _run_on(running: Any, experiment: Any, folder: Path) -> dict[str, float]:
     from mlcdr.execution.runner import run
-    from mlcdr.results.manifest import read_manifest
+    from mlcdr.results.manifest import Manifest
 
     run(experiment.model_copy(update={"name": "warm"}), folder, backend="dask", scheduler=running.address)
     start = time.perf_counter()
@@ -237,7 +237,7 @@ def _run_on(running: Any, experiment: Any, folder: Path) -> dict[str, float]:
         wall = time.perf_counter() - start
         cpu = sum(client.run(time.process_time).values()) - before
     if report.done != report.planned:
-        raise AssertionError(read_manifest(report.folder)["trials"])
+        raise AssertionError(Manifest.read(report.folder).plain()["trials"])
     return {"wall": wall, "cpu": cpu, "tasks": float(report.planned)}
 
 

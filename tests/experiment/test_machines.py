@@ -26,7 +26,7 @@ from mlcdr.execution.groups import groups
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import trials
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Manifest
 from tests import small
 from tests.small import FOUR, Gate, Outcome
 
@@ -206,7 +206,7 @@ def test_scores_are_those_of_loky_from_workers_that_read_no_file(quiet: Cluster,
     assert not report.failures
     assert report.computed == 32
     assert scores(report) == scores(expected)
-    manifest = read_manifest(report.folder)
+    manifest = Manifest.read(report.folder).plain()
     assert (manifest["backend"], manifest["jobs"]) == ("dask", 2)
     # each data set: from the scheduler to one worker, from it to the other, and never again
     assert len(sent) - before == 2

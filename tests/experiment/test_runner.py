@@ -26,7 +26,7 @@ from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import data_source
 from mlcdr.experiment.loading import experiment_from, load_experiment
-from mlcdr.results.manifest import Manifest, read_manifest
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import progress
 from mlcdr.results.store import Store
 from tests import prepared, small
@@ -89,7 +89,7 @@ def test_what_was_added_or_changed_runs_alone(arff: Path, tmp_path: Path, change
     run(small.experiment(arff), tmp_path / "grown")
     changed = small.experiment(arff, **changes)
     assert counts(run(changed, tmp_path / "grown")) == expected
-    history = read_manifest(tmp_path / "grown" / "small")["computed_by"]
+    history = Manifest.read(tmp_path / "grown" / "small").plain()["computed_by"]
     _, kept, new = expected
     assert [each["trials"]["computed"] for each in history] == [16] * (kept > 0) + [new] * (new > 0)
     run(changed, tmp_path / "new")
@@ -323,7 +323,7 @@ def test_a_metric_that_is_not_defined_has_no_row(arff: Path, tmp_path: Path) -> 
 def test_the_manifest(arff: Path, tmp_path: Path) -> None:
     experiment = small.experiment(arff)
     report = run(experiment, tmp_path, jobs=2)
-    manifest = read_manifest(report.folder)
+    manifest = Manifest.read(report.folder).plain()
     dataset, _ = small.planned(experiment)
     assert manifest["datasets"]["tiny"] == {
         "checksum": dataset.checksum,
@@ -346,7 +346,7 @@ def test_the_manifest(arff: Path, tmp_path: Path) -> None:
     assert manifest["computed_by"][0]["packages"] == manifest["packages"]
     (report.folder / "manifest.json").write_text("[")
     with pytest.raises(ResultsError, match=r"manifest\.json: cannot be read"):
-        read_manifest(report.folder)
+        Manifest.read(report.folder).plain()
 
 
 def test_the_folders_experiment_runs_again_and_has_nothing_to_do(arff: Path, tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_a_failure_is_recorded_and_the_others_go_on(arff: Path, tmp_path: Path) 
         assert 'small.py", line' in error
     rows = pd.read_csv(report.folder / "scores.csv")
     assert set(rows.method) == {"PLST"}
-    assert read_manifest(report.folder)["trials"]["failed"] == 8
+    assert Manifest.read(report.folder).plain()["trials"]["failed"] == 8
     again = run(experiment, tmp_path)
     assert counts(again) == (16, 8, 8), "failed trials are tried again, the others are not"
 

@@ -19,7 +19,7 @@ from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.processes import Stop
-from mlcdr.results.manifest import read_manifest
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import progress
 from tests import small
 from tests.faults.harness import processes, until
@@ -102,7 +102,7 @@ def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
     assert in_database(report, query) == [("Deadly", 2, "failed", cause)]
     ours = [line for line in (report.folder / "scores.csv").read_text().splitlines() if ",Deadly," not in line]
     assert ours == (calm.folder / "scores.csv").read_text().splitlines()
-    assert read_manifest(report.folder)["trials"]["crashed"] == 1
+    assert Manifest.read(report.folder).plain()["trials"]["crashed"] == 1
     assert progress(report.folder).counts["crashed"].sum() == 1
     told = mlcdr("status", report.folder).out
     assert "planned  done  failed  crashed  pending" in told

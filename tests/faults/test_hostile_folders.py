@@ -317,7 +317,7 @@ def test_a_hostile_manifest_is_read_or_refused(folder: Path, what: str, command:
 def test_facts_of_a_data_set_are_of_their_kind(folder: Path, facts: dict[str, object], mlcdr: Command) -> None:
     (folder / "manifest.json").write_text(json.dumps({"datasets": {"tiny": facts}}))
     assert mlcdr("report", folder).code == 0
-    assert f"tiny: {next(iter(facts))}: not a" in (folder / "report.html").read_text()
+    assert f"datasets.tiny.{next(iter(facts))}" in (folder / "report.html").read_text()
 
 
 def test_a_manifest_without_end_is_not_read(folder: Path, mlcdr: Command) -> None:
