@@ -39,17 +39,27 @@ class Finding(NamedTuple):
 
 def examine() -> list[Finding]:
     """All findings, in a fixed order."""
-    return [*_describe_program(), *_check_packages(), *_describe_threads(), *_check_data(), *_check_plug_ins()]
+    return [*_describe_machine(), *_check_packages(), *_check_data(), *_check_plug_ins()]
 
 
-def _describe_program() -> list[Finding]:
-    versions = [f"{name} {installed_version(name)}" for name in _SHOWN]
-    return [
-        Finding("mlcdr", f"{__version__} in {Path(__file__).parents[1]}"),
-        Finding("python", f"{platform.python_version()} ({sys.executable})"),
-        Finding("machine", platform.platform()),
-        Finding("versions", ", ".join(versions)),
-    ]
+def _describe_machine() -> list[Finding]:
+    usable = joblib.cpu_count()
+    limits = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
+    facts = {
+        "mlcdr": f"{__version__} in {Path(__file__).parents[1]}",
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "machine": platform.platform(),
+        "versions": ", ".join(f"{name} {installed_version(name)}" for name in _SHOWN),
+        "cores": f"{os.cpu_count()}, {usable} of them usable; --jobs 0 means {usable}",
+        "threads": ", ".join(limits) or f"none of {', '.join(_THREADS)} is set",
+    }
+    findings = [Finding(topic, found) for topic, found in facts.items()]
+    for library in threadpool_info():
+        if library["user_api"] == "blas":
+            about = f"{library['internal_api']} {library['version']}, {library.get('architecture')}"
+            threads = f"{library['num_threads']} threads here, 1 in each worker of a run"
+            findings.append(Finding("blas", f"{about} ({threads}) {Path(library['filepath']).name}"))
+    return findings
 
 
 def _check_packages() -> list[Finding]:
@@ -79,21 +89,6 @@ def _list_problems(required: list[Requirement], extra: str) -> list[str]:
         elif not each.specifier.contains(version, prereleases=True):
             problems.append(f"{each.name} is {version}, but {each.specifier} is required")
     return problems
-
-
-def _describe_threads() -> list[Finding]:
-    usable = joblib.cpu_count()
-    limits = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
-    findings = [
-        Finding("cores", f"{os.cpu_count()}, {usable} of them usable; --jobs 0 means {usable}"),
-        Finding("threads", ", ".join(limits) or f"none of {', '.join(_THREADS)} is set"),
-    ]
-    for library in threadpool_info():
-        if library["user_api"] == "blas":
-            about = f"{library['internal_api']} {library['version']}, {library.get('architecture')}"
-            threads = f"{library['num_threads']} threads here, 1 in each worker of a run"
-            findings.append(Finding("blas", f"{about} ({threads}) {Path(library['filepath']).name}"))
-    return findings
 
 
 def _check_data() -> list[Finding]:

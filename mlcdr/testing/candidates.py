@@ -99,26 +99,31 @@ def _find(written: str) -> list[Subject]:
         public = [value for name, value in vars(module).items() if not name.startswith("_")]
         own = [value for value in public if getattr(value, "__module__", None) == module.__name__]
         return _select(written, own)
-    families = [family for family in registry.BUILT_IN if written in registry.names(family)]
-    if families:
-        return [_make_subject(family, registry.resolve(family, written)) for family in families]
-    offered = metric_names.offered()
-    if written in offered:
-        return [_make_subject(METRIC, registry.import_target(f"metric {written!r}", offered[written]))]
+    found: list[Subject] = []
+    known = list(metric_names.offered())
+    if written in known:
+        target = metric_names.offered()[written]
+        found.append(MetricSubject(METRIC, registry.import_target(f"metric {written!r}", target)))
+    for family in registry.BUILT_IN:
+        known += registry.names(family)
+        if written in registry.names(family):
+            found.append(PartSubject(family, registry.resolve(family, written)))
+    if found:
+        return found
     if "." in written:
         module_name, _, name = written.rpartition(".")
         return _select(written, [registry.import_target(repr(written), f"{module_name}:{name}")])
-    known = list(offered)
-    for family in registry.BUILT_IN:
-        known += registry.names(family)
     hint = suggest_name(written, known)
     raise UserError(f"{written}: neither a Python file (NAME.py) nor the name of a component{hint}")
 
 
 def _select(written: str, values: Iterable[Any]) -> list[Subject]:
     """The parts of methods, and the metrics, among what a file holds; errors as `load`."""
-    families = [(find_family(value), value) for value in values]
-    found = [_make_subject(family, value) for family, value in families if family]
+    found: list[Subject] = []
+    for value in values:
+        family = find_family(value)
+        if family:
+            found.append(MetricSubject(METRIC, value) if family == METRIC else PartSubject(family, value))
     if not found:
         needed = [f"  {family}: {join_words(methods)}" for family, methods in REQUIRED.items()]
         raise UserError(
@@ -127,10 +132,6 @@ def _select(written: str, values: Iterable[Any]) -> list[Subject]:
             + "\n".join(needed)
         )
     return found
-
-
-def _make_subject(family: str, target: Any) -> Subject:
-    return MetricSubject(family, target) if family == METRIC else PartSubject(family, target)
 
 
 def _import_file(path: Path) -> ModuleType:

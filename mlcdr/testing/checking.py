@@ -9,7 +9,7 @@ from typing import Literal
 
 from mlcdr.errors import UserError, without_numbers
 from mlcdr.testing import laws
-from mlcdr.testing.exceptions import DoesNotApply, Violation, Violations, describe_exception, find_file, find_place
+from mlcdr.testing.exceptions import DoesNotApply, Violation, describe_exception, find_file, find_place
 from mlcdr.testing.subject import METRIC, Subject
 
 Verdict = Literal["ok", "FAILED", "skipped"]
@@ -61,32 +61,28 @@ def check(subject: Subject, without: Collection[str] = ()) -> Iterator[Outcome]:
             yield from _run(law, subject, held)
 
 
-def _run(law: laws.Law, subject: Subject, held: Outcome) -> Iterator[Outcome]:
+def _run(law: laws.Law, subject: Subject, held: Outcome) -> list[Outcome]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            law(subject)
+            failures = law(subject) or ()
     except DoesNotApply as why:
-        yield replace(held, verdict="skipped", why=str(why))
-    except Violations as several:
-        for error in several.each:
-            yield replace(held, verdict="FAILED", **_describe_failure(error, subject))
+        return [replace(held, verdict="skipped", why=str(why))]
     except Exception as error:  # a class of the user may raise any exception
-        yield replace(held, verdict="FAILED", **_describe_failure(error, subject))
-    else:
-        yield held
+        failures = [error]
+    return [_fail(held, failure, subject) for failure in failures] or [held]
 
 
-def _describe_failure(error: Exception, subject: Subject) -> dict[str, str]:
-    """Why, case, place and cause of a failure."""
-    case = error.case if isinstance(error, Violation) else ""
-    found = error.why if isinstance(error, Violation) else error
-    if isinstance(found, str):
-        return {"why": found, "case": case, "cause": without_numbers(found)}
-    why = describe_exception(found)
-    place = find_place(found, find_file(subject.target))
+def _fail(held: Outcome, failure: Exception, subject: Subject) -> Outcome:
+    """The outcome of a law that does not hold."""
+    case = failure.case if isinstance(failure, Violation) else ""
+    found = failure.why if isinstance(failure, Violation) else failure
+    why, place = str(found), ""
+    if isinstance(found, Exception):
+        why = describe_exception(found)
+        place = find_place(found, find_file(subject.target))
     cause = f"{type(found).__name__} {place}" if place else without_numbers(why)
-    return {"why": why, "case": case, "place": place, "cause": cause}
+    return replace(held, verdict="FAILED", why=why, case=case, place=place, cause=cause)
 
 
 def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:

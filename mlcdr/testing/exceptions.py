@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import textwrap
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,6 @@ class Violation(Exception):
         super().__init__(f"{case}: {why}")
         self.why = why
         self.case = case
-
-
-class Violations(Exception):
-    """A law does not hold, for several reasons."""
-
-    def __init__(self, each: Sequence[Violation]):
-        super().__init__(*each)
-        self.each = each
 
 
 class DoesNotApply(Exception):
