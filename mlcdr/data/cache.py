@@ -20,9 +20,12 @@ from scipy import sparse
 
 from mlcdr.data.content import Content, Facts
 from mlcdr.data.files import cache_folder
-from mlcdr.data.table import Matrix, check_indices
+from mlcdr.data.synthetic import checksum
+from mlcdr.data.table import Matrix
 from mlcdr.data.texts import as_column, is_texts
 from mlcdr.whole_files import make_temporary_path
+
+_PARTS = ("data", "indices", "indptr")
 
 
 def path_of(key: str, folder: Path | None = None) -> Path:
@@ -86,7 +89,7 @@ def _as_facts(plain: Mapping[str, Any]) -> Facts:
 
 def _arrays(key: str, matrix: Matrix) -> dict[str, np.ndarray]:
     if sparse.issparse(matrix):
-        return {f"{key}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
+        return {f"{key}_{part}": getattr(matrix, part) for part in _PARTS}
     if is_texts(matrix):
         return {f"{key}_text": _as_bytes(matrix[:, 0].tolist())}
     return {key: matrix}
@@ -98,37 +101,21 @@ def _as_bytes(plain: Any) -> np.ndarray:
 
 
 def _read(stored: Any, facts: Facts) -> Content:
-    """X and Y; ValueError if they are not what `save` writes."""
-    d = len(facts.feature_names)
-    n_labels = len(facts.label_names)
+    """X and Y; ValueError if they are not those of the facts' checksum."""
     if "X_text" in stored:
         X: Matrix = as_column(json.loads(stored["X_text"].tobytes()))
     else:
-        X = _matrix(stored, "X", d, np.float64)
-    Y = _matrix(stored, "Y", n_labels, np.int8 if "Y_data" in stored else np.uint8)
-    if X.shape != (Y.shape[0], d) or Y.shape[1] != n_labels:
-        raise ValueError("shapes")
-    labels = Y.data if sparse.issparse(Y) else Y
-    if labels.size and labels.max() > 1:
-        raise ValueError("labels")
+        X = _matrix(stored, "X", len(facts.feature_names))
+    Y = _matrix(stored, "Y", len(facts.label_names))
+    if checksum(X, Y) != facts.checksum:
+        raise ValueError("checksum")
     return Content(X, Y, facts)
 
 
-def _matrix(stored: Any, key: str, n_columns: int, kind: type) -> Matrix:
+def _matrix(stored: Any, key: str, n_columns: int) -> Matrix:
     if f"{key}_data" not in stored:
-        return _array(stored, key, "fiu").astype(kind, copy=False)
-    indices = _array(stored, f"{key}_indices", "iu").astype(np.int32, copy=False)
-    indptr = _array(stored, f"{key}_indptr", "iu").astype(np.int32, copy=False)
-    data: np.ndarray = _array(stored, f"{key}_data", "fiu").astype(kind, copy=False)
+        return stored[key]
+    data, indices, indptr = (stored[f"{key}_{part}"] for part in _PARTS)
     matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
-    check_indices(matrix)
     matrix.has_sorted_indices = True
     return matrix
-
-
-def _array(stored: Any, name: str, kinds: str) -> np.ndarray:
-    """A stored array; ValueError if its kind is not one of `kinds`."""
-    array: np.ndarray = stored[name]
-    if array.dtype.kind not in kinds:
-        raise ValueError("kind")
-    return array

@@ -7,9 +7,7 @@ line a mistake is, and skips blank lines, which are rows in the repository's tex
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +23,6 @@ from mlcdr.data.table import MAX_COLUMNS, no_labels
 _HEADER = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})")
 _LABEL = re.compile(r"[0-9]{1,9}(?:\.0*)?")
 _ENTRY = re.compile(rf"[0-9]{{1,10}}:{NUMBER.pattern}")
-_ENTRIES = re.compile(rf"(?:{_ENTRY.pattern}(?: {_ENTRY.pattern})*)?")
 _MOST_LABELS = 10**9
 
 
@@ -37,127 +34,13 @@ class _Sizes(NamedTuple):
     K: int = _MOST_LABELS
 
 
-@dataclass
-class _SvmFile:
-    """The rows of a file: their lines; all their labels, and how many each has; all their entries, likewise.
+class _Row(NamedTuple):
+    """A row: its line, its labels, and the indices and the values of its entries."""
 
-    An entry is two numbers, its index and its value.
-    """
-
-    path: Path
-    sizes: _Sizes = field(default_factory=_Sizes)
-    lines: array[int] = field(default_factory=lambda: array("q"))
-    labels: array[int] = field(default_factory=lambda: array("q"))
-    n_labels: array[int] = field(default_factory=lambda: array("q"))
-    entries: array[float] = field(default_factory=lambda: array("d"))
-    n_entries: array[int] = field(default_factory=lambda: array("q"))
-
-    @classmethod
-    def load(cls, path: Path) -> _SvmFile:
-        """Read a file."""
-        found = cls(path)
-        with open_data(path) as file:
-            for number, raw in enumerate(file, 1):
-                line = Line(path, number)
-                text = line.decode(raw).partition("#")[0]
-                header = _HEADER.fullmatch(text) if number == 1 else None
-                if header is not None:
-                    found.sizes = _checked_sizes(line, *map(int, header.groups()))
-                elif text.strip() or found.sizes.n:  # a blank line is a row only if the first line states their number
-                    found.add(line, text.split())
-        found.check_number_of_rows()
-        found.check_entries()
-        return found
-
-    @property
-    def indices(self) -> np.ndarray:
-        """The index of each entry."""
-        return np.asarray(self.entries)[::2]
-
-    @property
-    def values(self) -> np.ndarray:
-        """The value of each entry."""
-        return np.asarray(self.entries)[1::2]
-
-    def add(self, line: Line, tokens: list[str]) -> None:
-        """Append a row."""
-        labels = []
-        if tokens and ":" not in tokens[0]:
-            labels = tokens.pop(0).split(",")
-        ids = _read_labels(line, labels, self.sizes.K)
-        if tokens and tokens[0].startswith("qid:"):
-            del tokens[0]
-        text = " ".join(tokens)
-        if not _ENTRIES.fullmatch(text):
-            wrong = next(token for token in tokens if not _ENTRY.fullmatch(token))
-            line.fail(f"{quote(wrong)} is not `index:value`")
-        if text:
-            numbers = np.fromstring(text.replace(":", " "), sep=" ")
-            self.entries.frombytes(numbers.tobytes())
-        self.lines.append(line.number)
-        self.labels.extend(ids)
-        self.n_labels.append(len(ids))
-        self.n_entries.append(len(tokens))
-
-    def check_number_of_rows(self) -> None:
-        """Leave out blank lines at the end; DataError if there are fewer or more rows than the first line states."""
-        n = self.sizes.n or len(self.lines)
-        contents = np.add(self.n_labels, self.n_entries)
-        rows = int(np.flatnonzero(contents)[-1]) + 1 if contents.any() else 0
-        if rows > n or len(self.lines) < n:
-            Line(self.path, 1).fail(f"says {n} rows, but {rows} follow")
-        if not n:
-            fail(self.path, "no row")
-        for each in (self.lines, self.n_labels, self.n_entries):
-            del each[n:]
-
-    def check_entries(self) -> None:
-        """Raise DataError about the first entry whose index does not increase, or with a number that is too large."""
-        indices = self.indices
-        values = self.values
-        d = self.sizes.d
-        counts = np.array(self.n_entries)
-        before = np.append(-1, indices)[:-1]
-        before[(np.cumsum(counts) - counts)[counts > 0]] = -1  # of the first entry of a row
-        right = (before < indices) & (indices < d) & np.isfinite(values)
-        if right.all():
-            return
-        at = int(right.argmin())
-        line = self._line_of(at, counts)
-        index = int(indices[at])
-        if index <= before[at]:
-            line.fail(f"index {index} after index {before[at]:.0f}; the indices of a row must increase")
-        if index >= d:
-            line.fail(f"index {index}, but the last of the {d:,} features is {d - 1}")
-        line.fail(f"index {index} has a value that is too large for a 64-bit number")
-
-    def _line_of(self, at: int, counts: np.ndarray) -> Line:
-        """The line of the entry or label at a position; `counts`: how many each row has."""
-        row = int(np.searchsorted(np.cumsum(counts), at, side="right"))
-        return Line(self.path, self.lines[row])
-
-    def features(self, d: int, base: int) -> sparse.csr_array:
-        """X (n×d); the indices in the file begin at `base`."""
-        indices = self.indices.astype(np.int32) - np.int32(base)
-        self._check_names(indices, self.n_entries, d, "features")
-        indptr = np.append(0, np.cumsum(self.n_entries)).astype(np.int32)
-        parts = (self.values, indices, indptr)
-        return sparse.csr_array(parts, shape=(len(self.lines), d))
-
-    def label_sets(self, ids: np.ndarray) -> sparse.csr_array:
-        """Y (n×K) of the labels `ids`."""
-        columns = np.searchsorted(ids, self.labels)
-        self._check_names(columns, self.n_labels, len(ids), "labels")
-        indptr = np.append(0, np.cumsum(self.n_labels))
-        parts = (np.ones(len(columns)), columns, indptr)
-        return sparse.csr_array(parts, shape=(len(self.lines), len(ids)))
-
-    def _check_names(self, columns: np.ndarray, counts: array[int], n: int, what: str) -> None:
-        """Raise DataError about the first row with a column that has no name."""
-        beyond = np.flatnonzero(columns >= n)
-        if len(beyond):
-            line = self._line_of(int(beyond[0]), np.array(counts))
-            line.fail(f"more {what} than there are names beside it ({n})")
+    line: Line
+    labels: list[int]
+    indices: np.ndarray
+    values: np.ndarray
 
 
 def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]]:
@@ -175,32 +58,103 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]
     DataError
         With file and line.
     """
-    files = [_SvmFile.load(path) for path in paths]
-    sizes = files[0].sizes
-    if any(file.sizes[1:] != sizes[1:] for file in files):
-        fail(paths[-1], f"its first line has other sizes than that of {paths[0].name}")
+    files = []
+    everything: list[_Row] = []
+    for path in paths:
+        stated, rows = _read_rows(path)
+        files.append(rows)
+        everything += rows
+        if path == paths[0]:
+            sizes = stated
+        elif stated[1:] != sizes[1:]:
+            fail(path, f"its first line has other sizes than that of {paths[0].name}")
     features = _read_names(paths[0], "features")
     labels = _read_names(paths[0], "labels")
     base = 0
     d = sizes.d
     K = sizes.K
     if not sizes.n:
-        indices = np.concatenate([file.indices for file in files])
-        base = min(1, int(indices.min())) if len(indices) else 0  # the first index is 1, unless there is a 0
-        d = len(features) or int(indices.max(initial=-1)) + 1 - base
+        indices = np.concatenate([row.indices for row in everything])
+        base = min(1, int(indices.min(initial=1)))  # the first index is 1, unless there is a 0
+        d = len(features) or int(indices.max(initial=base - 1)) + 1 - base
         K = len(labels)
     ids = np.arange(K)
     if not K:
-        ids = np.unique(np.concatenate([np.array(file.labels) for file in files]))
+        ids = np.unique(np.concatenate([row.labels for row in everything]).astype(int))
         labels = [str(each) for each in ids]
     if labelled and not len(ids):
         fail(paths[0], "no label in any row; a row begins with its labels: `0,3 1:0.5`")
     found = []
-    for file in files:
-        X = file.features(d, base)
-        Y = file.label_sets(ids) if labelled else no_labels(X)
+    for rows in files:
+        columns = [row.indices - base for row in rows]
+        X = _matrix(rows, columns, [row.values for row in rows], d, "features")
+        Y = no_labels(X)
+        if labelled:
+            columns = [np.searchsorted(ids, row.labels) for row in rows]
+            Y = _matrix(rows, columns, [np.ones(len(row.labels)) for row in rows], len(ids), "labels")
         found.append((X, Y, features, labels if labelled else []))
     return found
+
+
+def _read_rows(path: Path) -> tuple[_Sizes, list[_Row]]:
+    """The sizes that the first line states, and all rows."""
+    sizes = _Sizes()
+    rows: list[_Row] = []
+    with open_data(path) as file:
+        for number, raw in enumerate(file, 1):
+            line = Line(path, number)
+            text = line.decode(raw).partition("#")[0]
+            header = _HEADER.fullmatch(text) if number == 1 else None
+            if header is not None:
+                sizes = _checked_sizes(line, *map(int, header.groups()))
+            elif text.strip() or sizes.n:  # a blank line is a row only if the first line states their number
+                rows.append(_read_row(line, text.split(), sizes))
+    if not sizes.n and not rows:
+        fail(path, "no row")
+    n = sizes.n or len(rows)
+    while len(rows) > n and not rows[-1].labels and not len(rows[-1].indices):
+        rows.pop()
+    if len(rows) != n:
+        Line(path, 1).fail(f"says {n} rows, but {len(rows)} follow")
+    return sizes, rows
+
+
+def _read_row(line: Line, tokens: list[str], sizes: _Sizes) -> _Row:
+    labels = []
+    if tokens and ":" not in tokens[0]:
+        labels = tokens.pop(0).split(",")
+    ids = _read_labels(line, labels, sizes.K)
+    if tokens and tokens[0].startswith("qid:"):
+        del tokens[0]
+    for token in tokens:
+        if not _ENTRY.fullmatch(token):
+            line.fail(f"{quote(token)} is not `index:value`")
+    numbers = np.array(" ".join(tokens).replace(":", " ").split(), dtype=np.float64)
+    indices = numbers[::2].astype(np.int64)
+    values = numbers[1::2]
+    falls = np.flatnonzero(np.diff(indices) <= 0)
+    if len(falls):
+        before, index = indices[falls[0] :][:2]
+        line.fail(f"index {index} after index {before}; the indices of a row must increase")
+    largest = indices.max(initial=0)
+    if largest >= sizes.d:
+        line.fail(f"index {largest}, but the last of the {sizes.d:,} features is {sizes.d - 1}")
+    if not np.isfinite(values).all():
+        index = indices[np.isinf(values)][0]
+        line.fail(f"index {index} has a value that is too large for a 64-bit number")
+    return _Row(line, ids, indices, values)
+
+
+def _matrix(
+    rows: Sequence[_Row], columns: Sequence[np.ndarray], values: Sequence[np.ndarray], n_columns: int, what: str
+) -> sparse.csr_array:
+    """The matrix of rows with some values in some columns."""
+    for row, own in zip(rows, columns, strict=True):
+        if own.max(initial=-1) >= n_columns:
+            row.line.fail(f"more {what} than there are names beside it ({n_columns})")
+    indptr = np.cumsum([0, *map(len, columns)])
+    parts = (np.concatenate(values), np.concatenate(columns), indptr)
+    return sparse.csr_array(parts, shape=(len(rows), n_columns))
 
 
 def _read_names(path: Path, what: str) -> list[str]:

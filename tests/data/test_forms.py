@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.data import cache, held, packed, texts
-from mlcdr.data.content import Content, Facts
 from mlcdr.data.dataset import Dataset, content_of, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment.imports import Imports
@@ -274,11 +273,11 @@ def test_texts_in_memory() -> None:
 
 def test_texts_of_any_characters_come_back_from_the_cache() -> None:
     column = texts.as_column([*BODIES, "\0", "\ud800"])
-    facts = Facts(("body",), ("\ud800",), ("\ud800",), 1, 0, 0)
-    cache.save("texts", Content(column, np.ones(column.shape, dtype=np.uint8), facts))
+    content = content_of(Dataset.of(column, np.ones(column.shape), label_names=["\ud800"], missing="keep"))
+    cache.save("texts", content)
     stored = cache.load("texts")
     assert stored is not None
-    assert (stored.X.tolist(), stored.facts) == (column.tolist(), facts)
+    assert (stored.X.tolist(), stored.facts) == (column.tolist(), content.facts)
 
 
 def test_gaps_are_kept_or_counted(tmp_path: Path) -> None:
