@@ -21,7 +21,6 @@ from sklearn.model_selection import cross_val_score
 import mlcdr
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
-from mlcdr.data.dataset import content_of
 from mlcdr.experiment import shipped
 from tests import prepared, small
 
@@ -149,7 +148,7 @@ def test_nothing_is_kept_without_a_folder(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_other_processes_find_the_data_in_files_that_are_removed() -> None:
     data = mlcdr.Dataset.of(sp.csr_array(np.eye(4)), sp.csr_array(np.eye(4, dtype=int)), name="eye")
-    with held.holding({data.checksum: content_of(data)}), held.shared():
+    with held.holding({data.checksum: data}), held.shared():
         folder = Path(os.environ[held.FOLDER])
         held._held.clear()  # another process has none
         found = mlcdr.load_dataset("mine", memory=data.checksum)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mlcdr.data import cache
-from mlcdr.data.dataset import Dataset, content_of, load_dataset
+from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.execution.artifacts import _name
 from mlcdr.execution.models import load_model
@@ -172,7 +172,7 @@ def test_a_cache_with_a_pickle_in_it_is_not_believed(tmp_path: Path, monkeypatch
 def test_a_cache_of_another_data_set_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCDR_CACHE", str(tmp_path))
     data = Dataset.of(np.zeros((2, 2)), np.zeros((2, 1)))
-    cache.save("a", content_of(data))
+    cache.save("a", data)
     assert cache.load("a") is not None
     (tmp_path / "parsed" / "a.npz").rename(tmp_path / "parsed" / "b.npz")
     assert cache.load("b") is None

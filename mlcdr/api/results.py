@@ -199,7 +199,6 @@ class Results:
         """
         from mlcdr.api.memory import as_dataset
         from mlcdr.data import held
-        from mlcdr.data.dataset import content_of
         from mlcdr.data.files import short_name
         from mlcdr.data.forms import MEMORY
         from mlcdr.experiment.data_source import DataSource
@@ -214,7 +213,7 @@ class Results:
         if data is None and MEMORY in specs[name].params:
             raise ResultsError(f"splits: {name} was given in memory; give it again: splits({name!r}, data=(X, Y))")
         given = [] if data is None else [as_dataset(name, data)]
-        with held.holding({each.checksum: content_of(each) for each in given}):
+        with held.holding({each.checksum: each for each in given}):
             return DataSource.of(specs[name], self.experiment.splits).read().splits
 
     @overload

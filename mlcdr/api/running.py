@@ -76,7 +76,6 @@ def run(
     """
     from mlcdr.api.results import Results
     from mlcdr.data import held
-    from mlcdr.data.dataset import content_of
     from mlcdr.execution import warned
 
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
@@ -84,7 +83,7 @@ def run(
     given = as_datasets(datasets)
     temporary = Path(tempfile.mkdtemp(prefix="mlcdr-")) if out is None else None
     try:
-        with held.holding({each.checksum: content_of(each) for each in given.values()}), _as_user_errors():
+        with held.holding({each.checksum: each for each in given.values()}), _as_user_errors():
             digests = {name: dataset.checksum for name, dataset in given.items()}
             experiment = load_experiment(config, set, announce=None if quiet else print_line, held=digests)
             folder = temporary or Path(out or "")

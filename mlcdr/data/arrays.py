@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.content import Content, Facts
+from mlcdr.data.content import Dataset
 from mlcdr.data.encoding import Missing, as_labels, complete
 from mlcdr.data.lines import fail, fail_unreadable, quote
 from mlcdr.data.packed import GROWTH, most_bytes
@@ -63,7 +63,7 @@ class Arrays:
         Y = stack_rows([self.Y, below.Y])
         return Arrays(X, Y, *names, Origins(*self.origins.files, *below.origins.files))
 
-    def encode(self, missing: Missing) -> Content:
+    def encode(self, missing: Missing) -> Dataset:
         """Encode as `mlcdr.data.encoding.encode`: Y is CSR if X is.
 
         Raises
@@ -80,8 +80,9 @@ class Arrays:
         if sparse.issparse(Y):
             Y.eliminate_zeros()
         d = len(self.feature_names)
-        facts = Facts(self.feature_names, self.label_names, self.label_names, d, 0, d)
-        return complete(self.X, Y, facts, self.feature_names, self.origins, missing)
+        labels = self.label_names
+        dataset = Dataset("", self.X, Y, self.feature_names, labels, labels, "", d, 0, d, ())
+        return complete(dataset, self.feature_names, self.origins, missing)
 
 
 def _as_matrix(path: Path, name: str, values: Any) -> Matrix:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.content import Content, Facts
+from mlcdr.data.content import Dataset
 from mlcdr.data.files import cache_folder
 from mlcdr.data.synthetic import checksum
 from mlcdr.data.table import Matrix
@@ -33,11 +33,12 @@ def path_of(key: str, folder: Path | None = None) -> Path:
     return (folder or cache_folder() / "parsed") / f"{key}.npz"
 
 
-def save(key: str, content: Content, folder: Path | None = None) -> None:
+def save(key: str, dataset: Dataset, folder: Path | None = None) -> None:
     """Store a parsed data set under a key. A failure to write is not an error."""
     path = path_of(key, folder)
-    header = _sealed(key, vars(content.facts))
-    arrays = _arrays("X", content.X) | _arrays("Y", content.Y) | {"header": _as_bytes(header)}
+    facts = dict(vars(dataset))
+    arrays = _arrays("X", facts.pop("X")) | _arrays("Y", facts.pop("Y"))
+    arrays["header"] = _as_bytes(_sealed(key, facts))
     temporary = make_temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +52,7 @@ def save(key: str, content: Content, folder: Path | None = None) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def load(key: str, folder: Path | None = None) -> Content | None:
+def load(key: str, folder: Path | None = None) -> Dataset | None:
     """What is stored under a key; None if there is no such file or it is damaged."""
     path = path_of(key, folder)
     try:
@@ -62,7 +63,7 @@ def load(key: str, folder: Path | None = None) -> Content | None:
                 header = json.loads(stored["header"].tobytes())
                 if header != _sealed(key, header["facts"]):
                     return None
-                return _read(stored, _as_facts(header["facts"]))
+                return _read(stored, header["facts"])
     except Exception:  # NumPy, zipfile, ast and tokenize raise many types of exceptions for a damaged file
         return None
 
@@ -80,13 +81,6 @@ def _sealed(key: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"facts": facts, "digest": digest}
 
 
-def _as_facts(plain: Mapping[str, Any]) -> Facts:
-    """The facts, of which JSON has lists in place of tuples."""
-    said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}
-    said["nominal"] = {name: tuple(words) for name, words in plain["nominal"].items()}
-    return Facts(**said)
-
-
 def _arrays(key: str, matrix: Matrix) -> dict[str, np.ndarray]:
     if sparse.issparse(matrix):
         return {f"{key}_{part}": getattr(matrix, part) for part in _PARTS}
@@ -100,16 +94,19 @@ def _as_bytes(plain: Any) -> np.ndarray:
     return np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
 
 
-def _read(stored: Any, facts: Facts) -> Content:
-    """X and Y; ValueError if they are not those of the facts' checksum."""
+def _read(stored: Any, facts: Mapping[str, Any]) -> Dataset:
+    """The data set; ValueError if X and Y are not those of its checksum."""
+    # JSON has lists in place of tuples
+    said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+    said["nominal"] = {name: tuple(words) for name, words in facts["nominal"].items()}
     if "X_text" in stored:
         X: Matrix = as_column(json.loads(stored["X_text"].tobytes()))
     else:
-        X = _matrix(stored, "X", len(facts.feature_names))
-    Y = _matrix(stored, "Y", len(facts.label_names))
-    if checksum(X, Y) != facts.checksum:
+        X = _matrix(stored, "X", len(said["feature_names"]))
+    Y = _matrix(stored, "Y", len(said["label_names"]))
+    if checksum(X, Y) != said["checksum"]:
         raise ValueError("checksum")
-    return Content(X, Y, facts)
+    return Dataset(X=X, Y=Y, **said)
 
 
 def _matrix(stored: Any, key: str, n_columns: int) -> Matrix:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arrays import Arrays
-from mlcdr.data.content import Content
+from mlcdr.data.content import Dataset
 from mlcdr.data.files import sha256
 from mlcdr.data.label_xml import read_label_xml
 from mlcdr.data.lines import fail
@@ -26,8 +26,8 @@ def find_matlab_entry(name: str, path: Path) -> Entry | None:
     return known if sha256(path) in {file.sha256 for file in known.files} else None
 
 
-def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Content:
-    """Read a MATLAB file of the catalogue; `n_train` of the facts is that of its own division.
+def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Dataset:
+    """Read a MATLAB file of the catalogue; `n_train` is that of its own division.
 
     Parameters
     ----------
@@ -71,11 +71,10 @@ def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Content:
     if len(labels) != K:
         fail(xml or path, f"{len(labels)} label names for {K} labels")
     features = _count_on(said.features, d)
-    content = Arrays.of(path, X, Y, features, labels).encode("keep")
+    dataset = Arrays.of(path, X, Y, features, labels).encode("keep")
     is_binary = np.isin(found[0].data, (0, 1)).all()
     n_nominal = d if is_binary else 0
-    facts = replace(content.facts, declared_nominal=n_nominal, declared_numeric=d - n_nominal, n_train=said.n_train)
-    return content._replace(facts=facts)
+    return replace(dataset, declared_nominal=n_nominal, declared_numeric=d - n_nominal, n_train=said.n_train)
 
 
 def _count_on(names: str | tuple[str, ...], n: int) -> tuple[str, ...]:

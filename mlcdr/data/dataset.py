@@ -1,202 +1,24 @@
-"""`Dataset`, a multi-label data set in memory, and `load_dataset`, which loads one by its name or its path."""
+"""`load_dataset`, which loads a `Dataset` by its name or its path, or generates it."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
-
-import numpy as np
-from scipy import sparse
+from typing import Any, get_args
 
 from mlcdr.data import cache, held
-from mlcdr.data.content import Content, Facts
-from mlcdr.data.encoding import Missing, encode
+from mlcdr.data.content import Dataset
+from mlcdr.data.encoding import Missing
 from mlcdr.data.files import NoDivisionError, Part, is_path, locate
 from mlcdr.data.forms import FORMS, MAPPINGS, MEMORY, OPENML, check_form_options, option_problems
 from mlcdr.data.reading import FileSource
 from mlcdr.data.synthetic import Synthetic
-from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Origin, Origins
-from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, report_memory
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
-    """A multi-label data set.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the results (`mlcdr.data.files.short_name`).
-    X : ndarray or csr_array of shape (n, d), float64; or ndarray of shape (n, 1), of strings
-        Features after encoding. CSR (sorted int32 indices, no explicit zeros) for sparse data, such as sparse ARFF,
-        svmlight or a sparse matrix. Strings are texts, from which a method's vectorizer makes features.
-    Y : ndarray (uint8) or csr_array (int8) of shape (n, K)
-        Label sets, in the file's order of columns (tags: sorted). CSR exactly if X is.
-    feature_names : tuple of str
-        Names of X's columns; a one-hot column is "location=3".
-    label_names : tuple of str
-        Names of Y's columns.
-    xml_label_names : tuple of str
-        The label names in the order of an ARFF file's XML; without one, `label_names`.
-    checksum : str
-        SHA-256 (hex) of X and Y. Trials are computed again when it changes, however the data were stored and read.
-    declared_features, declared_nominal, declared_numeric : int
-        Numbers of features before encoding: all, nominal ones, numeric ones.
-    notices : tuple of str
-        Remarks for the user, such as a dropped identifier.
-    n_train : int or None
-        With the predefined split: rows [0, n_train) are the training rows, the others the test rows. Else None.
-    missing : dict
-        Number of missing values of each feature (before encoding) that has any, also if they are filled in X.
-    nominal : dict
-        The values of each nominal feature in the order of their codes; features with the values "0", "1" are absent.
-    """
-
-    name: str
-    X: Matrix
-    Y: Matrix
-    feature_names: tuple[str, ...]
-    label_names: tuple[str, ...]
-    xml_label_names: tuple[str, ...]
-    checksum: str
-    declared_features: int
-    declared_nominal: int
-    declared_numeric: int
-    notices: tuple[str, ...]
-    n_train: int | None = None
-    missing: Mapping[str, int] = field(default_factory=dict)
-    nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        kind = "texts" if is_texts(self.X) else _format_of(self.X)
-        labels = ", ".join(self.label_names[:5]) + ", ..." * (self.n_labels > 5)
-        sizes = f"{self.n_instances} instances, {self.n_features} features ({kind}), {self.n_labels} labels"
-        divided = "" if self.n_train is None else f"; the first {self.n_train} train, the others test"
-        cardinality = f"{self.Y.sum() / self.n_instances:.3f} labels per instance"
-        return f"Dataset {self.name!r}: {sizes}\n  labels: {labels}\n  {cardinality}{divided}"
-
-    @property
-    def n_instances(self) -> int:
-        """Number of rows n."""
-        return int(self.X.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns d of X, after encoding."""
-        return int(self.X.shape[1])
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels K."""
-        return int(self.Y.shape[1])
-
-    @property
-    def kind_of_features(self) -> Literal["numbers", "gaps", "texts"]:
-        """What X contains: numbers, numbers and missing values (NaN; "gaps"), or texts."""
-        if is_texts(self.X):
-            return "texts"
-        entries = self.X.data if sparse.issparse(self.X) else self.X
-        return "gaps" if self.missing and np.isnan(entries).any() else "numbers"
-
-    @classmethod
-    def of(
-        cls,
-        X: Any,
-        Y: Any = None,
-        *,
-        name: str = "data",
-        missing: Missing = "error",
-        feature_names: Sequence[str] = (),
-        label_names: Sequence[str] = (),
-        **options: Any,
-    ) -> Dataset:
-        """Make a data set from arrays, DataFrames or texts in memory.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame of shape (n, d); or n texts
-            Features; the columns of a DataFrame may be nominal, as in a CSV file. If they are only numbered, they are
-            called feature1, ...
-        Y : array, sparse matrix or DataFrame of shape (n, K), optional
-            Label sets of 0 and 1 (or -1 and 1). None if the labels are among the columns of a DataFrame X.
-        name, missing
-            As in `load_dataset`.
-        feature_names, label_names : sequence of str
-            Names for an X or a Y that is not a DataFrame; default: feature1, ... (texts: text) and label1, ...
-        **options
-            Options as in a config for a DataFrame X: `labels`, `separator`, `text`, `categories`, `drop`.
-
-        Raises
-        ------
-        DataError
-            As for `load_dataset`; the message begins with the data set's name.
-        """
-        from mlcdr.data.arrays import Arrays
-
-        # with `memory` given, any option that states another source is a problem
-        for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
-            raise DataError(f"{name}: {key}: {problem}")
-        check_form_options(name, "frame" if hasattr(X, "columns") else MEMORY, options)
-        X = _name_columns(X, "feature")
-        Y = _name_columns(Y, "label")
-        texts = list_texts(X)
-        if texts is not None:
-            import pandas as pd
-
-            options["text"] = next(iter(feature_names), "text")
-            X = pd.DataFrame({options["text"]: texts})
-        if hasattr(X, "columns"):
-            from mlcdr.data.frames import as_table, joined
-
-            if Y is not None:
-                X, options["labels"] = joined(X, Y, label_names)
-            selected = as_table(X, Origins(Origin(Path(name), len(X))), options)
-            return _dataset(name, encode(selected, missing))
-        if hasattr(Y, "columns"):
-            Y, label_names = Y.to_numpy(), list(Y.columns)
-        arrays = Arrays.of(Path(name), X, Y, feature_names, label_names)
-        return _dataset(name, arrays.encode(missing))
-
-    def rows(self, index: Any) -> Dataset:
-        """The data set of the rows `index`, without a predefined split."""
-        return replace(self, X=self.X[index], Y=self.Y[index], n_train=None)
-
-    def statistics(self) -> dict[str, Any]:
-        """The usual statistics of a multi-label data set.
-
-        Returns
-        -------
-        dict
-            n_instances, n_features (declared), n_columns (of X), n_labels, cardinality (labels per instance), density
-            (cardinality / K), distinct (number of different label sets), nominal and numeric (declared features),
-            format ("dense", "sparse" or "text"), unlabelled (instances without labels), empty_labels (labels without
-            instances).
-        """
-        Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
-        per_row = Y.sum(axis=1, dtype=np.int64)
-        cardinality = float(per_row.mean())
-        packed = np.packbits(Y.astype(np.uint8), axis=1)
-        per_label = Y.sum(axis=0, dtype=np.int64)
-        return {
-            "n_instances": self.n_instances,
-            "n_features": self.declared_features,
-            "n_columns": self.n_features,
-            "n_labels": self.n_labels,
-            "cardinality": cardinality,
-            "density": float(per_row.mean() / self.n_labels),
-            "distinct": len(np.unique(packed, axis=0)),
-            "nominal": self.declared_nominal,
-            "numeric": self.declared_numeric,
-            "format": _format_of(self.X),
-            "unlabelled": int((per_row == 0).sum()),
-            "empty_labels": int((per_label == 0).sum()),
-        }
+__all__ = ["Dataset", "load_dataset"]
 
 
 @report_memory
@@ -258,39 +80,12 @@ def load_dataset(
         raise DataError(f"{files.xml}: names the labels; the option labels is only for files without XML")
     source = FileSource(files, missing, part, options)
     key = source.key()
-    content = cache.load(key)
-    if content is not None:
-        return _dataset(files.name, content)
-    dataset = _dataset(files.name, source.read())
-    cache.save(key, content_of(dataset))
+    stored = cache.load(key)
+    if stored is not None:
+        return stored.named(files.name)
+    dataset = source.read().named(files.name)
+    cache.save(key, dataset)
     return dataset
-
-
-def _format_of(X: Matrix) -> str:
-    if is_texts(X):
-        return "text"
-    return "sparse" if sparse.issparse(X) else "dense"
-
-
-def content_of(dataset: Dataset) -> Content:
-    """X, Y and the facts of a data set, without its name."""
-    facts = {each.name: getattr(dataset, each.name) for each in fields(Facts)}
-    return Content(dataset.X, dataset.Y, Facts(**facts))
-
-
-def _dataset(name: str, content: Content) -> Dataset:
-    X, Y, facts = content
-    if not facts.checksum:
-        facts = replace(facts, checksum=checksum_of(X, Y))
-    return Dataset(name=name, X=X, Y=Y, **vars(facts))
-
-
-def _name_columns(values: Any, stem: str) -> Any:
-    """Name the columns of a DataFrame that are only numbered: feature1, ...; return anything else unchanged."""
-    columns = getattr(values, "columns", None)
-    if columns is None or list(columns) != list(range(len(columns))):
-        return values
-    return values.set_axis([f"{stem}{j + 1}" for j in columns], axis=1)
 
 
 # -------------------------------------------------------------------- data that are in no file
@@ -298,7 +93,7 @@ def _name_columns(values: Any, stem: str) -> Any:
 
 def _recall(name: str, part: Part, checksum: str) -> Dataset:
     """The data set in memory that has this checksum."""
-    dataset = _dataset(name, held.recall(name, checksum))
+    dataset = held.recall(name, checksum).named(name)
     if part == "full":
         return replace(dataset, n_train=None)
     if dataset.n_train is None:

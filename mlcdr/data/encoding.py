@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.content import Content, Facts
+from mlcdr.data.content import Dataset
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.table import Matrix, Origins, Table
 from mlcdr.data.texts import Texts, is_texts
@@ -76,7 +76,7 @@ class Selected(NamedTuple):
     text: tuple[str, Texts] | None = None
 
 
-def encode(selected: Selected, missing: Missing) -> Content:
+def encode(selected: Selected, missing: Missing) -> Dataset:
     """Encode a table, or the stacked train and test table of one data set, as X and Y.
 
     Parameters
@@ -87,9 +87,10 @@ def encode(selected: Selected, missing: Missing) -> Content:
 
     Returns
     -------
-    Content
-        X is n×d float64, CSR if the table is sparse. A yes/no nominal becomes one 0/1 column, any other one column
-        per value ("location=3"), an identifier none. Y is n×K of {0, 1}: uint8, or int8 CSR if the table is sparse.
+    Dataset
+        Without name and checksum. X is n×d float64, CSR if the table is sparse. A yes/no nominal becomes one 0/1
+        column, any other one column per value ("location=3"), an identifier none. Y is n×K of {0, 1}: uint8, or int8
+        CSR if the table is sparse.
 
     Raises
     ------
@@ -114,23 +115,28 @@ def encode(selected: Selected, missing: Missing) -> Content:
         if attribute.values and attribute.values != ("0", "1"):
             nominal[attribute.name] = attribute.values
     n_nominal = sum(table.attributes[source].codes is not None for source in of_features)
-    facts = Facts(
-        feature_names=tuple(column.name for column in columns),
+    if text is not None:
+        name, X = text
+        feature_names, sources = [name], [name]
+    else:
+        X = take_columns(table.values, columns)
+        feature_names = [column.name for column in columns]
+        sources = [table.attributes[column.source].name for column in columns]
+    dataset = Dataset(
+        name="",
+        X=X,
+        Y=Y,
+        feature_names=tuple(feature_names),
         label_names=label_names,
         xml_label_names=label_names,
-        declared_features=len(of_features),
+        checksum="",
+        declared_features=1 if text else len(of_features),
         declared_nominal=n_nominal,
         declared_numeric=len(of_features) - n_nominal,
         notices=tuple(notices),
         nominal=nominal,
     )
-    if text is not None:
-        name, X = text
-        facts = replace(facts, feature_names=(name,), declared_features=1)
-        return complete(X, Y, facts, [name], table.origins, missing)
-    X = take_columns(table.values, columns)
-    sources = [table.attributes[column.source].name for column in columns]
-    return complete(X, Y, facts, sources, table.origins, missing)
+    return complete(dataset, sources, table.origins, missing)
 
 
 def _leave_out_identifiers(table: Table, sources: Sequence[int]) -> tuple[list[int], list[str]]:
@@ -278,14 +284,13 @@ def as_labels(Y: Matrix, names: Sequence[str], origins: Origins) -> Matrix:
     return Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
 
 
-def complete(X: Matrix, Y: Matrix, facts: Facts, sources: Sequence[str], origins: Origins, missing: Missing) -> Content:
-    """Check the cells of X and fill those that are missing, in place; their numbers are added to the facts.
+def complete(dataset: Dataset, sources: Sequence[str], origins: Origins, missing: Missing) -> Dataset:
+    """Check the cells of X and fill those that are missing, in place; their numbers become `missing`.
 
     Parameters
     ----------
-    X : n×d float64, NaN where a value is missing, or n×1 texts
-    Y : n×K of {0, 1}
-    facts : Facts
+    dataset : Dataset
+        In X, NaN is a missing value.
     sources : sequence of str
         For each column of X the name of the feature from which it was made.
     origins : Origins
@@ -298,11 +303,11 @@ def complete(X: Matrix, Y: Matrix, facts: Facts, sources: Sequence[str], origins
     DataError
         For a value that is infinite, or a missing one that may not be filled.
     """
-    if is_texts(X):
-        gaps = _count_empty_texts(X, sources[0], origins, missing)
-        return Content(X, Y, replace(facts, missing=gaps))
-    gaps = fill(X, sources, origins, missing)
-    return Content(X, Y, replace(facts, missing=gaps))
+    if is_texts(dataset.X):
+        gaps = _count_empty_texts(dataset.X, sources[0], origins, missing)
+    else:
+        gaps = fill(dataset.X, sources, origins, missing)
+    return replace(dataset, missing=gaps)
 
 
 def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) -> dict[str, int]:

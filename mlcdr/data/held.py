@@ -13,20 +13,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mlcdr.data import cache
-from mlcdr.data.content import Content
+from mlcdr.data.content import Dataset
 from mlcdr.errors import DataError
 
 FOLDER = "MLCDR_HELD_DATASETS"
 """The environment variable with the folder in which a process finds the data sets of its parent process."""
 
-_held: dict[str, Content] = {}
+_held: dict[str, Dataset] = {}
 
 
 @contextlib.contextmanager
-def holding(contents: Mapping[str, Content]) -> Iterator[None]:
+def holding(datasets: Mapping[str, Dataset]) -> Iterator[None]:
     """Make data sets, checksum → content, available to `recall` within the `with` block."""
     before = dict(_held)
-    _held.update(contents)
+    _held.update(datasets)
     try:
         yield
     finally:
@@ -47,8 +47,8 @@ def shared() -> Iterator[None]:
         yield
         return
     with tempfile.TemporaryDirectory(prefix="mlcdr-") as name:
-        for checksum, content in _held.items():
-            cache.save(checksum, content, Path(name))
+        for checksum, dataset in _held.items():
+            cache.save(checksum, dataset, Path(name))
             if not cache.path_of(checksum, Path(name)).exists():
                 raise DataError(f"{name}: data in memory cannot be written here, where worker processes find them")
         before = os.environ.get(FOLDER)
@@ -61,7 +61,7 @@ def shared() -> Iterator[None]:
                 os.environ[FOLDER] = before
 
 
-def recall(name: str, checksum: str) -> Content:
+def recall(name: str, checksum: str) -> Dataset:
     """The data set of a checksum, of this process or stored by a parent process.
 
     Raises

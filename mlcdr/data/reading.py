@@ -16,7 +16,7 @@ from mlcdr.data import sources
 from mlcdr.data.arff import ArffTable, read_arff
 from mlcdr.data.arff_header import meka_label_count
 from mlcdr.data.catalog_matlab import find_matlab_entry, read_matlab_entry
-from mlcdr.data.content import Content
+from mlcdr.data.content import Dataset
 from mlcdr.data.encoding import Missing, Selected, encode
 from mlcdr.data.files import DataFiles, NoDivisionError, Part, names_beside, sha256, suffix
 from mlcdr.data.label_xml import read_label_xml
@@ -65,7 +65,7 @@ class FileSource:
                 fail_unreadable(path, error)
         return whole.hexdigest()
 
-    def read(self) -> Content:
+    def read(self) -> Dataset:
         """Read the files, without the cache.
 
         Raises
@@ -75,39 +75,38 @@ class FileSource:
         path = self.files.paths[0]
         known = find_matlab_entry(self.files.name, path)
         if known is not None:
-            content = read_matlab_entry(path, known, self.files.xml)
+            dataset = read_matlab_entry(path, known, self.files.xml)
         elif self.files.form == "arff":
-            content = self._read_arff()
+            dataset = self._read_arff()
         elif self.files.form in ("npz", "mat", "svmlight"):
-            content = self._read_arrays()
+            dataset = self._read_arrays()
         else:
-            content = self._read_frames()
+            dataset = self._read_frames()
         if self.files.test_first is not None:
-            return self._move_train_first(content, self.files.test_first)
-        return content if self.part == "predefined" else _with_n_train(content, None)
+            return self._move_train_first(dataset, self.files.test_first)
+        return dataset if self.part == "predefined" else replace(dataset, n_train=None)
 
-    def _read_arff(self) -> Content:
+    def _read_arff(self) -> Dataset:
         first, *others = [read_arff(path) for path in self.files.paths]
         columns, xml_names = self._find_labels(first)
         table = stack_tables(first, others[0]) if others else first
-        content = encode(Selected(table, columns), self.missing)
-        content = content._replace(facts=replace(content.facts, xml_label_names=xml_names))
-        return _with_n_train(content, table.origins.n_first)
+        dataset = encode(Selected(table, columns), self.missing)
+        return replace(dataset, xml_label_names=xml_names, n_train=table.origins.n_first)
 
-    def _read_arrays(self) -> Content:
+    def _read_arrays(self) -> Dataset:
         from mlcdr.data.arrays import read_arrays
 
         arrays = read_arrays(self.files.form, self.files.paths, self.options)
-        return _with_n_train(arrays.encode(self.missing), arrays.origins.n_first)
+        return replace(arrays.encode(self.missing), n_train=arrays.origins.n_first)
 
-    def _read_frames(self) -> Content:
+    def _read_frames(self) -> Dataset:
         from mlcdr.data.frames import read_tables
 
         options = dict(self.options)
         if self.files.xml is not None:
             options["labels"] = [name for name, _ in read_label_xml(self.files.xml)]
         selected = read_tables(self.files.form, self.files.paths, options)
-        return _with_n_train(encode(selected, self.missing), selected.table.origins.n_first)
+        return replace(encode(selected, self.missing), n_train=selected.table.origins.n_first)
 
     def _find_labels(self, table: ArffTable) -> tuple[list[int], tuple[str, ...]]:
         """The positions of the labels among the attributes, and their names in the XML's order."""
@@ -123,17 +122,16 @@ class FileSource:
         columns = find_columns(Line(table.path, 0), names, said)
         return columns, tuple(names[column] for column in columns)
 
-    def _move_train_first(self, content: Content, n_test: int) -> Content:
+    def _move_train_first(self, dataset: Dataset, n_test: int) -> Dataset:
         """Move the training rows to the front, of a full file that begins with the test rows."""
-        n, n_labels = content.Y.shape
+        n, n_labels = dataset.Y.shape
         known = sources.entry(self.files.name).statistics
         if n != known["n_instances"] or n_labels != known["n_labels"]:
             stem = self.files.paths[0].parent / self.files.name
             needs = f"the predefined split needs {stem}-train.arff and -test.arff"
             raise NoDivisionError(f"{self.files.paths[0]}: not the known data set; {needs}")
         order = np.roll(np.arange(n), -n_test)
-        moved = Content(content.X[order], content.Y[order], content.facts)
-        return _with_n_train(moved, n - n_test)
+        return replace(dataset.rows(order), n_train=n - n_test)
 
 
 def _find_labels_of_xml(xml: Path, names: Sequence[str], path: Path) -> tuple[list[int], tuple[str, ...]]:
@@ -145,7 +143,3 @@ def _find_labels_of_xml(xml: Path, names: Sequence[str], path: Path) -> tuple[li
         columns.append(where[label])
         labels.append(label)
     return sorted(columns), tuple(labels)
-
-
-def _with_n_train(content: Content, n_train: int | None) -> Content:
-    return content._replace(facts=replace(content.facts, n_train=n_train))

@@ -12,7 +12,7 @@ import numpy as np
 from mlcdr.data.arff import read_arff
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.catalog_matlab import find_matlab_entry
-from mlcdr.data.dataset import load_dataset
+from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.data.encoding import Column, Missing, columns_of, fill, positive_code, take_columns
 from mlcdr.data.files import is_path, locate
 from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, option_problems
@@ -73,16 +73,16 @@ class Columns:
         from mlcdr.data.arrays import read_arrays
 
         arrays = read_arrays(files.form, files.paths, options, labelled=False)
-        X, _, facts = arrays.encode(missing)
-        return self._in_order(X, facts.feature_names, place)
+        return self._in_order(arrays.encode(missing), place)
 
     def _of_dataset(self, place: str, missing: Missing, options: Mapping[str, Any]) -> Matrix:
         """X of a data set that has labels."""
-        found = load_dataset(place, missing=missing, **options)
-        return self._in_order(found.X, found.feature_names, place)
+        return self._in_order(load_dataset(place, missing=missing, **options), place)
 
-    def _in_order(self, X: Matrix, names: Sequence[str], place: str) -> Matrix:
+    def _in_order(self, found: Dataset, place: str) -> Matrix:
         """X with its columns in the order of the training data."""
+        X = found.X
+        names = found.feature_names
         _check_there(Path(place), names, self.names)
         if list(names) == list(self.names):
             return X

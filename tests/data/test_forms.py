@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.data import cache, held, packed, texts
-from mlcdr.data.dataset import Dataset, content_of, load_dataset
+from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment.imports import Imports
 from mlcdr.experiment.loading import experiment_from
@@ -238,7 +238,7 @@ def test_sparse_columns_of_a_frame_stay_sparse(labels: str, fill: float) -> None
         made = Dataset.of(X, pd.DataFrame(Y, columns=["p", "q", "r"]).astype(kind))
     assert (made.X != SPARSE).nnz == 0
     np.testing.assert_array_equal(made.Y.toarray(), Y)
-    with held.holding({made.checksum: content_of(made)}), held.shared():
+    with held.holding({made.checksum: made}), held.shared():
         held._held.clear()  # another process has none
         again = load_dataset("mine", memory=made.checksum)
         assert (again.X != SPARSE).nnz == (again.Y != made.Y).nnz == 0
@@ -273,11 +273,12 @@ def test_texts_in_memory() -> None:
 
 def test_texts_of_any_characters_come_back_from_the_cache() -> None:
     column = texts.as_column([*BODIES, "\0", "\ud800"])
-    content = content_of(Dataset.of(column, np.ones(column.shape), label_names=["\ud800"], missing="keep"))
-    cache.save("texts", content)
+    Y = np.ones(column.shape, dtype=np.uint8)
+    made = Dataset("texts", column, Y, ("body",), ("\ud800",), ("\ud800",), "", 1, 0, 0, ()).named("texts")
+    cache.save("texts", made)
     stored = cache.load("texts")
     assert stored is not None
-    assert (stored.X.tolist(), stored.facts) == (column.tolist(), content.facts)
+    assert (stored.X.tolist(), stored.label_names) == (column.tolist(), made.label_names)
 
 
 def test_gaps_are_kept_or_counted(tmp_path: Path) -> None:
