@@ -156,7 +156,7 @@ class Downloader:
     def _receive(self, address: str, file: SourceFile, content: bytearray) -> int:
         """Append the bytes received for one request to the content; return their number."""
         import requests
-        from urllib3.exceptions import HTTPError
+        from urllib3.exceptions import HTTPError, ReadTimeoutError
 
         come = 0
         try:
@@ -184,14 +184,13 @@ class Downloader:
                         raise _HostRefusedError("is too slow")
                     if self._stopped.is_set():
                         raise _HostRefusedError("was interrupted")
-        except requests.Timeout:
+        except (requests.Timeout, ReadTimeoutError):
             raise _HostRefusedError(f"does not answer within {_SECONDS:g} seconds") from None
         except requests.RequestException as error:
-            raise _HostRefusedError(_describe(error)) from None
-        except (HTTPError, OSError) as error:
-            if "timed out" in str(error):
-                raise _HostRefusedError(f"does not answer within {_SECONDS:g} seconds") from None
-        return come  # the connection was cut, or the content is complete
+            raise _HostRefusedError(f"gives no connection ({type(error).__name__})") from None
+        except (HTTPError, OSError):
+            pass  # the connection was cut
+        return come
 
     def _request(self, address: str, received: int) -> Any:
         """Request the bytes after the first `received`; return the response. Redirects are followed where allowed."""
@@ -231,12 +230,3 @@ def _site(host: str) -> str:
     if not parts.hostname:
         return host.partition("/{repository}")[0]
     return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
-
-
-def _describe(error: Exception) -> str:
-    text = str(error)
-    if "certificate" in text.casefold():
-        return "has a certificate that is not trusted"
-    if "Max retries exceeded" in text or "ConnectionError" in type(error).__name__:
-        return "gives no connection"
-    return f"gives no file: {text.splitlines()[0][:200] if text else type(error).__name__}"

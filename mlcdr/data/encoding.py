@@ -206,42 +206,24 @@ def take_columns(values: Matrix, columns: Sequence[Column]) -> Matrix:
     """The matrix of some columns; NaN stays NaN."""
     sources = [column.source for column in columns]
     coded = [j for j, column in enumerate(columns) if column.code is not None]
-    if sparse.issparse(values):
-        return _take_sparse(values, columns, sources, coded)
-    first = sources[0] if sources else 0
-    if sources == list(range(first, first + len(sources))):  # adjacent columns are copied faster
-        X = values[:, first : first + len(sources)].copy(order="C")
-    else:
+    codes = [columns[j].code for j in coded]
+    if not sparse.issparse(values):
         X = np.take(values, sources, axis=1)
-    for j in coded:
-        X[:, j] = _indicator(X[:, j], columns[j].code)
-    return X
-
-
-def _take_sparse(values: Matrix, columns: Sequence[Column], sources: Sequence[int], coded: Sequence[int]) -> Matrix:
-    """As `take_columns`. `coded` columns are rare: a yes/no nominal that begins with "yes", or any other nominal."""
+        X[:, coded] = _indicate(X[:, coded], codes)
+        return X
     X = values[:, sources]
     if coded:
-        X.data[np.isin(X.indices, coded)] = 0
-        by_column = values.tocsc()
-        rows = []
-        places = []
-        data = []
-        for j in coded:
-            codes = by_column[:, [sources[j]]].toarray().ravel()
-            column = _indicator(codes, columns[j].code)
-            there = np.flatnonzero(column).astype(np.int32)
-            rows.append(there)
-            places.append(np.full_like(there, j))
-            data.append(column[there])
-        at = (np.concatenate(rows), np.concatenate(places))
-        X = X + sparse.csr_array((np.concatenate(data), at), shape=X.shape)
+        plain = np.setdiff1d(np.arange(len(columns)), coded)
+        marks = _indicate(X[:, coded].toarray(), codes)
+        both = sparse.hstack([X[:, plain], marks], format="csr")
+        X = both[:, np.argsort([*plain, *coded])]
     X.sort_indices()
     return X
 
 
-def _indicator(column: np.ndarray, code: float | None) -> np.ndarray:
-    return np.where(np.isnan(column), np.nan, column == code)
+def _indicate(values: np.ndarray, codes: Sequence[float | None]) -> np.ndarray:
+    """Whether each value is the code of its column (1 or 0); NaN stays NaN."""
+    return np.where(np.isnan(values), np.nan, values == np.array(codes, dtype=float))
 
 
 # -------------------------------------------------------------------- checks of cells, and missing values
@@ -355,7 +337,7 @@ def _refuse_gaps(X: Matrix, sources: Sequence[str], origins: Origins, found: Map
         "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows "
         f"(in a config: `{{{origins.path.name}: {{missing: keep}}}}`; of a command on data: `--set missing=keep`)"
     )
-    _fail_at_gap(origins, cell[0], f"feature {quote(sources[cell[1]])} has no value{number}; {hint}")
+    origins.fail(cell[0], f"feature {quote(sources[cell[1]])} has no value{number}; {hint}", MissingValueError)
 
 
 def _count_empty_texts(texts: Texts, name: str, origins: Origins, missing: Missing) -> dict[str, int]:
@@ -363,15 +345,7 @@ def _count_empty_texts(texts: Texts, name: str, origins: Origins, missing: Missi
     empty = [row for row, text in enumerate(texts[:, 0]) if not text.strip()]
     if empty and missing == "error":
         what = f"column {quote(name)} has no text; `missing: keep` takes it as an empty one"
-        _fail_at_gap(origins, empty[0], what)
+        origins.fail(empty[0], what, MissingValueError)
     if empty and missing != "keep":
         fail(origins.path, f"missing: {missing} is for numbers; `missing: keep` takes texts that are empty")
     return {name: len(empty)} if empty else {}
-
-
-def _fail_at_gap(origins: Origins, row: int, message: str) -> NoReturn:
-    """Raise MissingValueError about a row."""
-    try:
-        origins.fail(row, message)
-    except DataError as error:
-        raise MissingValueError(str(error)) from None

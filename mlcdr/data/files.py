@@ -14,8 +14,8 @@ from typing import Literal
 import platformdirs
 
 from mlcdr.data.forms import FORMS, SUFFIXES, describe_unknown
-from mlcdr.data.sources import close_names, find, how_to_get
-from mlcdr.errors import DataError
+from mlcdr.data.sources import entry_names, find, how_to_get
+from mlcdr.errors import DataError, suggest_name
 
 Part = Literal["full", "predefined"]
 
@@ -182,9 +182,8 @@ def _locate_name(wanted: str, part: Part) -> DataFiles:
     where = ", ".join(map(str, folders))
     known = find(name)
     if known is None:
-        close = close_names(wanted)
-        hint = f"did you mean {close[0]}?" if close else "give a path, or put its folder into one of them"
-        raise DataError(f"unknown data set {wanted!r}: not in {where}; {hint}")
+        hint = suggest_name(wanted, entry_names()) or "; give a path, or put its folder into one of them"
+        raise DataError(f"unknown data set {wanted!r}: not in {where}{hint}")
     message = f"data set {known.name!r} is not found in the folders {where}; {how_to_get([known.name])}"
     raise NotFetchedError(message, known.name) if known.fetchable else DataError(message)
 

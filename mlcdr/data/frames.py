@@ -226,6 +226,8 @@ def _choose_columns(frame: pd.DataFrame, head: Line, options: Mapping[str, Any])
 
 def _split_tags(cells: pd.Series, separator: str, origins: Origins) -> Tags:
     """The different tags, sorted, and which of them each row has (n×K)."""
+    from sklearn.preprocessing import MultiLabelBinarizer
+
     rows = []
     for row, cell in enumerate(cells):
         tags = _tags_of(cell, separator)
@@ -235,14 +237,11 @@ def _split_tags(cells: pd.Series, separator: str, origins: Origins) -> Tags:
         if len(set(tags)) < len(tags):
             origins.fail(row, f"a tag is there twice in {quote(str(cell))}")
         rows.append(tags)
-    names = tuple(sorted(set().union(*rows)))
-    if not names:
+    binarizer = MultiLabelBinarizer()
+    Y = binarizer.fit_transform(rows).astype(np.uint8)
+    if not Y.size:
         origins.line_of(0).fail(f"no tag in column {quote(str(cells.name))}")
-    where = {name: k for k, name in enumerate(names)}
-    Y = np.zeros((len(rows), len(names)), dtype=np.uint8)
-    for row, tags in enumerate(rows):
-        Y[row, [where[tag] for tag in tags]] = 1
-    return names, Y
+    return tuple(binarizer.classes_.tolist()), Y
 
 
 def _tags_of(cell: Any, separator: str) -> list[str] | None:

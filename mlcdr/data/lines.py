@@ -34,9 +34,9 @@ class Line(NamedTuple):
     path: Path
     number: int
 
-    def fail(self, message: str) -> NoReturn:
-        """Raise DataError about this line, as `fail` does about a file."""
-        raise DataError(f"{self.path}{f':{self.number}' if self.number else ''}: {escape_control_characters(message)}")
+    def fail(self, message: str, error: type[DataError] = DataError) -> NoReturn:
+        """Raise an error about this line, as `fail` does about a file."""
+        raise error(f"{self.path}{f':{self.number}' if self.number else ''}: {escape_control_characters(message)}")
 
     def decode(self, raw: bytes) -> str:
         """The text without blanks at its ends. UTF-8 only: in another encoding, label names would not match the XML.

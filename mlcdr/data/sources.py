@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from urllib.parse import quote
 
 import yaml
 
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, suggest_name
 
 _Repositories: TypeAlias = Mapping[str, Mapping[str, str]]
 
@@ -183,11 +182,6 @@ def entry_names() -> list[str]:
     return list(_catalogue(CATALOGUE).entries)
 
 
-def close_names(name: str) -> list[str]:
-    """Names of at most 3 entries that are similar to a misspelt name, the most similar first."""
-    return difflib.get_close_matches(name.casefold(), entry_names(), n=3)
-
-
 def find(name: str) -> Entry | None:
     """The entry of that name (case is ignored), None if the catalogue has none."""
     return _catalogue(CATALOGUE).entries.get(name.casefold())
@@ -214,7 +208,6 @@ def entry(name: str) -> Entry:
     """
     found = find(name)
     if found is None:
-        close = close_names(name)
-        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(entry_names())}"
-        raise DataError(f"the catalogue has no data set {name!r}; {hint}")
+        hint = suggest_name(name, entry_names()) or f"; it has {', '.join(entry_names())}"
+        raise DataError(f"the catalogue has no data set {name!r}{hint}")
     return found

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.lines import Line, fail, list_values, quote
-from mlcdr.errors import suggest_name
+from mlcdr.errors import DataError, suggest_name
 
 # A dense or a sparse matrix. Any: NumPy and SciPy share the operations used here, but have no common type.
 Matrix: TypeAlias = Any
@@ -75,9 +75,9 @@ class Origins:
             row -= file.n_rows
         raise IndexError(row)
 
-    def fail(self, row: int, message: str) -> NoReturn:
-        """Raise DataError about a row."""
-        self.line_of(row).fail(f"row {row + 1}: {message}")
+    def fail(self, row: int, message: str, error: type[DataError] = DataError) -> NoReturn:
+        """Raise an error about a row."""
+        self.line_of(row).fail(f"row {row + 1}: {message}", error)
 
 
 @dataclass(frozen=True)

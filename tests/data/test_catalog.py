@@ -42,7 +42,7 @@ def test_entries_are_complete(name: str) -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(DataError, match=r"the catalogue has no data set 'bibtx'; did you mean bibtex\?$"):
+    with pytest.raises(DataError, match=r"the catalogue has no data set 'bibtx'; did you mean 'bibtex'\?$"):
         sources.entry("bibtx")
     assert sources.entry("CAL500").name == "cal500"
 

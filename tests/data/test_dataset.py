@@ -196,7 +196,7 @@ def test_a_path_object_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_messages_for_data_sets_that_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match=r"unknown data set 'yeats'.* did you mean yeast\?$"):
+    with pytest.raises(DataError, match=r"unknown data set 'yeats'.* did you mean 'yeast'\?$"):
         load_dataset("yeats")
     with pytest.raises(
         DataError,

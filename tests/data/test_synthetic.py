@@ -69,7 +69,7 @@ def test_the_same_seed_makes_the_same():
 
 def test_table_3_1_of_the_thesis():
     """The printed statistics are such as other seeds give: within 4 standard deviations over eight of them."""
-    path = Path(mlcdr.__file__).parent / "reproduce" / "published" / "sun_2017_thesis" / "table3_1.csv"
+    path = Path(mlcdr.__file__).parent / "papers" / "published" / "sun_2017_thesis" / "table3_1.csv"
     with path.open() as file:
         cells = {(row["dataset"], row["metric"]): float(row["mean"]) for row in csv.DictReader(file)}
     for name in ("data40-10", "data80-10", "data120-20", "data160-20"):

@@ -278,7 +278,7 @@ def test_the_one_name_of_a_data_set(load, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("datasets", "message"),
     [
-        ("[yeasst]", r"f\.yaml:3: datasets\.0: unknown data set 'yeasst': not in .*; did you mean yeast\?"),
+        ("[yeasst]", r"f\.yaml:3: datasets\.0: unknown data set 'yeasst': not in .*; did you mean 'yeast'\?"),
         (
             "[yeast, emotions]",
             r"f\.yaml:3: datasets\.1: data set 'emotions' is .*; `mlcdr datasets fetch emotions` d.*",
