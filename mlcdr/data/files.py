@@ -13,7 +13,7 @@ from typing import Literal
 
 import platformdirs
 
-from mlcdr.data.forms import FORMS, SUFFIXES, describe_unknown
+from mlcdr.data.forms import FORMS, SUFFIXES
 from mlcdr.data.sources import entry_names, find, how_to_get
 from mlcdr.errors import DataError, suggest_name
 
@@ -164,7 +164,9 @@ def _locate_path(text: str, part: Part) -> DataFiles:
     if not path.is_file():
         raise DataError(f"{text}: no such file or folder")
     if path.suffix and not suffix(path.name):
-        raise DataError(f"{path}: {describe_unknown(path.name)}")
+        forms = ", ".join(f"{form.title} ({' '.join(form.suffixes)})" for form in FORMS.values() if form.suffixes)
+        convert = "convert it to one of these (in pandas: frame.to_csv('data.csv', index=False))"
+        raise DataError(f"{path}: its form is not known by its suffix; read are {forms}; {convert}")
     return _choose_beside(path, name, part)
 
 

@@ -168,21 +168,3 @@ def check_form_options(place: object, form: str, options: Mapping[str, Any]) -> 
         if key not in (*FORMS[form].options, "missing", *SOURCES):
             forms = ", ".join(each.title for each in FORMS.values() if key in each.options)
             raise DataError(f"{place}: the option {key} is of {forms}, and this is {FORMS[form].title}")
-
-
-_CONVERSIONS = {
-    ".xlsx": "pandas.read_excel(FILE).to_csv('data.csv', index=False)",
-    ".json": "pandas.read_json(FILE).to_csv('data.csv', index=False)",
-    ".pkl": "a pickle can run code; where it was made: frame.to_csv('data.csv', index=False)",
-    ".h5": "pandas.read_hdf(FILE).to_csv('data.csv', index=False)",
-    ".npy": "numpy.savez('data.npz', X=X, Y=Y)",
-    ".rds": "in R: write.csv(frame, 'data.csv', row.names=FALSE)",
-    ".sav": "pandas.read_spss(FILE).to_csv('data.csv', index=False)",
-}
-
-
-def describe_unknown(name: str) -> str:
-    """The message for a file with an unknown suffix: the forms that are read, and how to convert it."""
-    forms = ", ".join(f"{form.title} ({' '.join(form.suffixes)})" for form in FORMS.values() if form.suffixes)
-    ending = next((each for each in _CONVERSIONS if name.lower().endswith(each)), ".xlsx")
-    return f"its form is not known by its suffix; read are {forms}; convert it: {_CONVERSIONS[ending]}"

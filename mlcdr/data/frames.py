@@ -7,7 +7,6 @@ digit and are not numbers (a date, `3,5`, `12%`, `1_000`, `0x10`) are refused, a
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +29,6 @@ from mlcdr.data.texts import Texts, as_texts
 from mlcdr.errors import DataError, suggest_name
 
 _LARGEST = 2**53  # beyond it, 64-bit floats do not hold every whole number
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 
 
 # -------------------------------------------------------------------- files
@@ -358,21 +354,16 @@ class _Column:
     def _fail_at_number(self, words: pd.Series, different: Sequence[str]) -> NoReturn:
         """Raise DataError about a word that looks like a number: an odd one, else a large one, else any."""
         odd = [word for word in different if not NUMBER.fullmatch(word)]
-        large = [word for word in different if _is_large(word)]
+        large = [word for word in different if not odd and abs(float(word)) > _LARGEST]
         row = int(words.isin(odd or large or different).to_numpy().argmax())
         word = words.iloc[row]
-        if not odd and large:
+        if large:
             self._fail_large(row, word)
-        hint = f"if its values are words, say `categories: [{self.name}]`"
-        if _DECIMAL_COMMA.fullmatch(word):
-            hint = "for decimal commas say `decimal: ','`"
-        elif _DATE.match(word):
-            hint = f"write a date as a number (a year, days since ...), or leave it out: `drop: [{self.name}]`"
-        self.fail(row, f"has the value {quote(word)}, which is not a number; {hint}")
-
-
-def _is_large(word: str) -> bool:
-    return _WHOLE.fullmatch(word) is not None and abs(int(word[:400])) > _LARGEST
+        hints = (
+            f"if its values are words, say `categories: [{self.name}]`; for decimal commas `decimal: ','`; write a "
+            f"date as a number (a year, days since ...), or leave it out: `drop: [{self.name}]`"
+        )
+        self.fail(row, f"has the value {quote(word)}, which is not a number; {hints}")
 
 
 def _as_words(numbers: pd.Series) -> pd.Series:
