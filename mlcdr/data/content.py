@@ -153,15 +153,11 @@ class Dataset:
             if Y is not None:
                 X, options["labels"] = joined(X, Y, label_names)
             selected = as_table(X, Origins(Origin(Path(name), len(X))), options)
-            return encode(selected, missing).named(name)
+            return named(encode(selected, missing), name)
         if hasattr(Y, "columns"):
             Y, label_names = Y.to_numpy(), list(Y.columns)
         arrays = Arrays.of(Path(name), X, Y, feature_names, label_names)
-        return arrays.encode(missing).named(name)
-
-    def named(self, name: str) -> Dataset:
-        """The data set under a name, with its checksum."""
-        return replace(self, name=name, checksum=self.checksum or checksum_of(self.X, self.Y))
+        return named(arrays.encode(missing), name)
 
     def rows(self, index: Any) -> Dataset:
         """The data set of the rows `index`, without a predefined split."""
@@ -197,6 +193,11 @@ class Dataset:
             "unlabelled": int((per_row == 0).sum()),
             "empty_labels": int((per_label == 0).sum()),
         }
+
+
+def named(dataset: Dataset, name: str) -> Dataset:
+    """The data set that a reader made, under a name, with its checksum."""
+    return replace(dataset, name=name, checksum=dataset.checksum or checksum_of(dataset.X, dataset.Y))
 
 
 def _format_of(X: Matrix) -> str:

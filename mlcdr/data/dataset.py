@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mlcdr.data import cache, held
-from mlcdr.data.content import Dataset
+from mlcdr.data.content import Dataset, named
 from mlcdr.data.encoding import Missing
 from mlcdr.data.files import NoDivisionError, Part, is_path, locate
 from mlcdr.data.forms import FORMS, MAPPINGS, MEMORY, OPENML, check_form_options, option_problems
@@ -82,8 +82,8 @@ def load_dataset(
     key = source.key()
     stored = cache.load(key)
     if stored is not None:
-        return stored.named(files.name)
-    dataset = source.read().named(files.name)
+        return named(stored, files.name)
+    dataset = named(source.read(), files.name)
     cache.save(key, dataset)
     return dataset
 
@@ -93,7 +93,7 @@ def load_dataset(
 
 def _recall(name: str, part: Part, checksum: str) -> Dataset:
     """The data set in memory that has this checksum."""
-    dataset = held.recall(name, checksum).named(name)
+    dataset = named(held.recall(name, checksum), name)
     if part == "full":
         return replace(dataset, n_train=None)
     if dataset.n_train is None:

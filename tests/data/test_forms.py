@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.data import cache, held, packed, texts
+from mlcdr.data.content import named
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment.imports import Imports
@@ -274,7 +275,7 @@ def test_texts_in_memory() -> None:
 def test_texts_of_any_characters_come_back_from_the_cache() -> None:
     column = texts.as_column([*BODIES, "\0", "\ud800"])
     Y = np.ones(column.shape, dtype=np.uint8)
-    made = Dataset("texts", column, Y, ("body",), ("\ud800",), ("\ud800",), "", 1, 0, 0, ()).named("texts")
+    made = named(Dataset("", column, Y, ("body",), ("\ud800",), ("\ud800",), "", 1, 0, 0, ()), "texts")
     cache.save("texts", made)
     stored = cache.load("texts")
     assert stored is not None
