@@ -16,7 +16,7 @@ from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.entries import LayoutSpec
 from mlcdr.experiment.method import MethodSpec, below, judge_component
 from mlcdr.experiment.model import LABELLED, Experiment, method_text
-from mlcdr.experiment.problems import KeyPath, Problem, dotted, problems_of
+from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import number_of_splits, read_labelled
 from mlcdr.experiment.varied import Varied, list_varied
 from mlcdr.methods.component import Component, read_component
@@ -157,8 +157,7 @@ def check_labelled(draft: Draft) -> None:
             if read_labelled(value) is None:
                 draft.add((*here, i), "must be a share or a number of rows, found nothing")
         except ValidationError as error:
-            for problem in problems_of(error):
-                draft.report(problem.below(*here, i))
+            draft.report_error(error, *here, i)
 
 
 def check_varied(draft: Draft, instances: bool = False) -> None:

@@ -29,10 +29,6 @@ class Draft:
         What is written.
     folder : Path
         The config's folder, in which files may stand that it names.
-    recorded : bool
-        Whether it is the experiment of a results folder, which is read to interpret the results and not to be run. Only
-        its form is checked: no class is imported, and its components, metrics and keys may be those of another version
-        of mlcdr or of another program (an unknown key is left out).
     values : dict
         Key → what was read; None for what is wrong, also for a single entry of a list, or a method.
     complete : bool
@@ -43,7 +39,6 @@ class Draft:
 
     document: Document = field(default_factory=Document)
     folder: Path = field(default_factory=Path.cwd)
-    recorded: bool = False
     values: dict[str, Any] = field(default_factory=dict)
     complete: bool = True
     found: dict[Problem, dict[str, None]] = field(default_factory=dict)
@@ -73,6 +68,11 @@ class Draft:
         if len(self.found) >= MAX_PROBLEMS:
             source = self.document.place(()).source
             self.raise_any([f"{source}: more than {MAX_PROBLEMS} mistakes; the others are not listed"])
+
+    def report_error(self, error: ValidationError, *at: str | int) -> None:
+        """Report what pydantic found wrong with what stands at `at`."""
+        for problem in problems_of(error):
+            self.report(problem.below(*at))
 
     def raise_any(self, more: Sequence[str] = ()) -> None:
         """Raise ConfigError if there are problems, by line (those of `--set` come last), or lines of `more`."""

@@ -4,7 +4,7 @@ An entry is a name, or a name with its options: `yeast`, `{yeast: {missing: mean
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from mlcdr.experiment.draft import draft_of
 from mlcdr.experiment.problems import KeyPath, Problem, Strict, find_by, refusal
 from mlcdr.methods.registry import import_target, judge_import
 from mlcdr.metrics import METRICS, Metric, hint, of_function, resolve, target
+from mlcdr.metrics.names import label_of
 
 SYNTHETIC = "synthetic"
 """A data set with this name, or with this as its only option, is generated, not read."""
@@ -93,6 +94,12 @@ class LayoutSpec(Strict):
     metric: str | None = None
     options: dict[str, Any] = {}
 
+    def showing(self, labels: Sequence[str]) -> "LayoutSpec":
+        """The layout with its metric's name as in the results, which are listed, if another name of it is written."""
+        if self.metric is None or self.metric in labels or label_of(self.metric) not in labels:
+            return self
+        return self.model_copy(update={"metric": label_of(self.metric)})
+
     def plain(self) -> dict[str, Any]:
         """As a config writes it."""
         metric = {} if self.metric is None else {"metric": self.metric}
@@ -111,14 +118,6 @@ def name_and_options(written: Any, what: str) -> tuple[str, Any, KeyPath]:
     raise ValueError(f"{right}, found {describe(written)}{keys}")
 
 
-def read_recorded_entry(written: Any, what: str) -> tuple[str, dict[str, Any]]:
-    """The name and the options of an entry or a component of a results folder, which may be any."""
-    name, options, _ = name_and_options(written, what)
-    if not isinstance(options, dict):
-        raise ValueError(f"the options of a {what} are a mapping, found {describe(options)}")
-    return name, options
-
-
 # -------------------------------------------------------------------- data sets
 
 
@@ -127,9 +126,6 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
     if isinstance(written, DatasetSpec):
         return written
     draft = draft_of(info)
-    if draft.recorded:
-        name, options = read_recorded_entry(written, "data set")
-        return DatasetSpec(name=name, params=options)
     name, options, at = name_and_options(written, "data set")
     if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
         return _synthetic(name, options, at)
@@ -184,14 +180,10 @@ def beside(path: str, folder: Path) -> str:
 # -------------------------------------------------------------------- metrics
 
 
-def _read_metric(written: Any, info: ValidationInfo) -> MetricSpec:
+def _read_metric(written: Any) -> MetricSpec:
     """A metric from `name`, `{name: {option: value, as: label}}` or `{name: value}` (for its first option)."""
     if isinstance(written, MetricSpec):
         return written
-    if draft_of(info).recorded:
-        name, options = read_recorded_entry(written, "metric")
-        label, params = _label_and_params(options)
-        return MetricSpec(name=name, params=params, label=str(label or name))
     written_name, options, at = name_and_options(written, "metric")
     name, meant = resolve(written_name)
     if target(name) is not None:
@@ -205,7 +197,7 @@ def _read_metric(written: Any, info: ValidationInfo) -> MetricSpec:
         if not metric.parameters:
             raise refusal(Problem(at, f"{name} has no option (but `as: label`), found {describe(options)}"))
         options = {next(iter(metric.parameters)): options}
-    label, params = _label_and_params(options)
+    label, params = label_and_params(options)
     params = meant | params
     problems = find_by(_check_metric_label, label, (*at, "as"))
     for key, value in params.items():
@@ -217,7 +209,7 @@ def _read_metric(written: Any, info: ValidationInfo) -> MetricSpec:
     return MetricSpec(name=name, params=params, label=metric.label_of(params) if label is None else label)
 
 
-def _label_and_params(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def label_and_params(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """What is written as the label (`as`), and the other options."""
     return options.get("as"), {key: value for key, value in options.items() if key != "as"}
 
@@ -246,7 +238,7 @@ def _own_metric(name: str, options: Any, at: KeyPath) -> MetricSpec:
     """A metric of one's own: the function is imported, and its direction is recorded."""
     if not isinstance(options, dict) or options.keys() - {"as", "higher_is_better"}:
         raise refusal(Problem(at, f"the only option of a metric of your own is `as: label`, found {describe(options)}"))
-    label, params = _label_and_params(options)
+    label, params = label_and_params(options)
     problems = find_by(_check_metric_label, label, (*at, "as"))
     try:
         metric = of_function(name, import_target(f"metric {name!r}", str(target(name))))
@@ -267,7 +259,6 @@ def _read_layout(written: Any, info: ValidationInfo) -> Any:
     """A table or a figure from `name` or `{layout: name, metric: name}`."""
     if isinstance(written, LayoutSpec):
         return written
-    draft = draft_of(info)
     at: KeyPath = ("layout",)
     if isinstance(written, str):
         written, at = {"layout": written}, ()
@@ -283,8 +274,8 @@ def _read_layout(written: Any, info: ValidationInfo) -> Any:
         problems = find_by(check_line, layout, at)
         if problems:
             raise refusal(*problems)
-        if layout.endswith((".yaml", ".yml")) and not draft.recorded:
-            layout = beside(layout, draft.folder)
+        if layout.endswith((".yaml", ".yml")):
+            layout = beside(layout, draft_of(info).folder)
     return LayoutSpec(layout=layout, metric=written.get("metric"), options=options)
 
 

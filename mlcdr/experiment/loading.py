@@ -8,23 +8,30 @@ data (are there rows enough) is checked later, in `data_checks` and by the run.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from mlcdr.errors import ConfigError, describe, report_memory
 from mlcdr.experiment import consistency
-from mlcdr.experiment.draft import Draft
-from mlcdr.experiment.entries import LayoutSpec, MeasuredMetric, MetricSpec
+from mlcdr.experiment.draft import MAX_PROBLEMS, Draft
+from mlcdr.experiment.entries import (
+    DatasetSpec,
+    MeasuredMetric,
+    MetricSpec,
+    label_and_params,
+    name_and_options,
+)
 from mlcdr.experiment.from_python import copy_plain
-from mlcdr.experiment.model import Experiment, RecordedExperiment
+from mlcdr.experiment.method import FAMILIES, MethodSpec, list_steps
+from mlcdr.experiment.model import AnyNumber, Experiment
 from mlcdr.experiment.overrides import Overrides, apply_overrides, put_held, write_out_defaults
 from mlcdr.experiment.presence import part_of, settle_datasets, settle_folds
-from mlcdr.experiment.problems import problems_of
+from mlcdr.experiment.problems import KeyPath, Problem, problems_of, refusal
 from mlcdr.experiment.shipped import find_config
 from mlcdr.experiment.splits import FromFile
 from mlcdr.experiment.yaml_reader import MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
-from mlcdr.metrics import METRICS, resolve
+from mlcdr.methods.component import Component
 
 
 @report_memory
@@ -35,7 +42,6 @@ def load_experiment(
     also: consistency.Check | None = None,
     held: Mapping[str, str] | None = None,
     instances: bool = True,
-    recorded: bool = False,
 ) -> Experiment:
     """Read and check an experiment file.
 
@@ -57,8 +63,6 @@ def load_experiment(
         it has none of these names, they replace all its data sets.
     instances : bool
         Whether components may be made, if nothing else is wrong, to check what only instances of their classes tell.
-    recorded : bool
-        Whether it is the experiment of a results folder, of which only the form is checked (`Draft`).
 
     Raises
     ------
@@ -67,13 +71,8 @@ def load_experiment(
         only instances of mlcdr's own classes tell is reported when nothing else is wrong: importing these classes takes
         a second.
     """
-    given, path = path, find_config(Path(path))
+    path = find_config(Path(path))
     document = read_yaml(path)
-    if recorded:
-        return _read_recorded(document, path.parent.name)
-    if path != Path(given):  # the name of a config says more than the folder where mlcdr is installed
-        source = f"the config {given} of mlcdr"
-        document.places = {key: place._replace(source=source) for key, place in document.places.items()}
     return _read(document, overrides, path.resolve().parent, look_up, also, held, instances)
 
 
@@ -135,7 +134,7 @@ def _read(
     if held:
         put_held(document.data, held, draft)
     write_out_defaults(draft)
-    experiment = _validate(Experiment, draft)
+    experiment = _validate(draft)
     settled = _settle(draft, look_up)
     consistency.check_metrics(draft)
     consistency.check_tuning(draft, [spec.short_name(part_of(draft)) for spec in settled["datasets"]])
@@ -153,16 +152,15 @@ def _read(
     return experiment.written_in(document)
 
 
-def _validate(model: type[Experiment], draft: Draft) -> Experiment | None:
+def _validate(draft: Draft) -> Experiment | None:
     """The experiment that is written; what is wrong is reported to the draft, which has what could be read."""
     # An optional key whose lines below are all commented out is empty, and counts as left out.
-    optional = [key for key, field in model.model_fields.items() if not field.is_required()]
+    optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in draft.document.data.items() if value is not None or key not in optional}
     try:
-        return model.model_validate(data, context=draft)
+        return Experiment.model_validate(data, context=draft)
     except ValidationError as error:
-        for problem in problems_of(error):
-            draft.report(problem)
+        draft.report_error(error)
     return None
 
 
@@ -177,31 +175,9 @@ def _settle(draft: Draft, look_up: bool) -> dict[str, Any]:
     labels = [metric.label for metric in draft.entries("metrics").values()]
     for key in ("tables", "figures"):
         layouts = draft.values.get(key) or ()
-        settled[key] = tuple(each and _with_label(each, labels) for each in layouts)
+        settled[key] = tuple(each and each.showing(labels) for each in layouts)
     draft.values |= settled
     return settled
-
-
-def _with_label(layout: LayoutSpec, labels: list[str]) -> LayoutSpec:
-    """The layout with its metric's name as in the results, if another name of this metric is written."""
-    if layout.metric is None or layout.metric in labels:
-        return layout
-    name, options = resolve(layout.metric)
-    meant = METRICS[name].label_of(options) if name in METRICS else name
-    return layout.model_copy(update={"metric": meant}) if meant in labels else layout
-
-
-def _read_recorded(document: Document, name: str) -> Experiment:
-    """The experiment of a results folder of this name."""
-    if not isinstance(document.data, dict):
-        source = document.place(()).source
-        raise ConfigError([f"{source}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
-    document.data = {"name": name} | {key: value for key, value in document.data.items() if value is not None}
-    draft = Draft(document, recorded=True)
-    experiment = _validate(RecordedExperiment, draft)
-    draft.raise_any()
-    assert experiment is not None
-    return experiment
 
 
 def read_metrics(written: list[Any]) -> list[MetricSpec]:
@@ -212,12 +188,81 @@ def read_metrics(written: list[Any]) -> list[MetricSpec]:
     ConfigError
         With all problems, each `metrics: NUMBER: what is wrong`.
     """
-    draft = Draft(Document(written, {(): Place("metrics")}))
-    specs = []
     try:
-        specs = TypeAdapter(list[MeasuredMetric]).validate_python(written)
+        return TypeAdapter(list[MeasuredMetric]).validate_python(written)
     except ValidationError as error:
-        for problem in problems_of(error):
-            draft.report(problem)
-    draft.raise_any()
-    return specs
+        raise _refusal(Document(written, {(): Place("metrics")}), error) from None
+
+
+def _refusal(document: Document, error: ValidationError) -> ConfigError:
+    """All that pydantic found wrong with a document."""
+    problems = sorted(problems_of(error)[:MAX_PROBLEMS], key=document.order)
+    return ConfigError([*map(document.tell, problems)])
+
+
+# -------------------------------------------------------------------- results folders
+
+
+def _entry(written: Any, what: str, at: KeyPath = ()) -> tuple[str, dict[str, Any]]:
+    """The name and the options of an entry or a component, which stands at `at`; they may be any."""
+    try:
+        name, options, _ = name_and_options(written, what)
+    except ValueError as error:
+        raise refusal(Problem(at, str(error))) from None
+    if not isinstance(options, dict):
+        raise refusal(Problem(at, f"the options of a {what} are a mapping, found {describe(options)}"))
+    return name, options
+
+
+def _dataset(written: Any) -> DatasetSpec:
+    name, options = _entry(written, "data set")
+    return DatasetSpec(name=name, params=options)
+
+
+def _metric(written: Any) -> MetricSpec:
+    name, options = _entry(written, "metric")
+    label, params = label_and_params(options)
+    return MetricSpec(name=name, params=params, label=str(label or name))
+
+
+def _method(written: Any) -> Any:
+    if not isinstance(written, Mapping):
+        return written
+    parts = {key: written[key] for key in MethodSpec.model_fields if written.get(key) is not None}
+    for family in filter(parts.__contains__, FAMILIES):
+        steps = [Component(family, *_entry(part, family, at)) for at, part in list_steps(family, parts[family])]
+        parts[family] = tuple(steps) if family == "feature_space" else steps[0]
+    return MethodSpec.model_validate(parts)
+
+
+class _Recorded(Experiment):
+    """Of any name, any number of data sets, metrics and methods."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    datasets: AnyNumber[Annotated[DatasetSpec, BeforeValidator(_dataset)]] = ()
+    metrics: AnyNumber[Annotated[MetricSpec, BeforeValidator(_metric)]] = ()
+    methods: dict[str, Annotated[MethodSpec, BeforeValidator(_method)]] = Field(default_factory=dict)
+
+
+@report_memory
+def load_recorded(path: Path) -> Experiment:
+    """Read the file `experiment.yaml` of a results folder, to interpret the results and not to run it.
+
+    Only its form is checked: no class is imported, and its components, metrics and keys may be those of another version
+    of mlcdr or of another program (an unknown key is left out).
+
+    Raises
+    ------
+    ConfigError
+        With all problems, each `file:line: key.path: what is wrong`.
+    """
+    document = read_yaml(path)
+    if not isinstance(document.data, dict):
+        raise ConfigError([f"{path}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
+    written = {key: value for key, value in document.data.items() if value is not None}
+    try:
+        return _Recorded.model_validate({"name": path.parent.name} | written)
+    except ValidationError as error:
+        raise _refusal(document, error) from None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import InstanceOf, ValidationError, ValidationInfo, model_validator
+from pydantic import BeforeValidator, InstanceOf, ValidationError, ValidationInfo
 from pydantic.json_schema import WithJsonSchema
 
 from mlcdr.errors import UserError
 from mlcdr.experiment.draft import Draft, draft_of
-from mlcdr.experiment.entries import read_recorded_entry
 from mlcdr.experiment.problems import KeyPath, Problem, Strict, dotted, problems_of, refusal
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.methods.component import Component, Reading, read_component
@@ -40,22 +39,6 @@ class MethodSpec(Strict):
     threshold: _Part | None = None
     instance_space: _Part | None = None
     tune: TuneSpec | None = None
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _read(cls, written: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
-        """Read the parts as a config writes them."""
-        if not isinstance(written, Mapping):
-            return validate(written)
-        parts, problems = _read_parts(written, draft_of(info))
-        spec = None
-        try:
-            spec = validate(parts)
-        except ValidationError as error:
-            problems += problems_of(error)
-        if problems:
-            raise refusal(*problems)
-        return spec
 
     def plain(self) -> dict[str, Any]:
         """As a config writes it, components in their shortest form."""
@@ -128,6 +111,24 @@ class MethodSpec(Strict):
         return places
 
 
+def _read_method(written: Any, info: ValidationInfo) -> Any:
+    """A method from its parts as a config writes them."""
+    if not isinstance(written, Mapping):
+        return written
+    parts, problems = _read_parts(written, draft_of(info))
+    spec = None
+    try:
+        spec = MethodSpec.model_validate(parts)
+    except ValidationError as error:
+        problems += problems_of(error)
+    if problems:
+        raise refusal(*problems)
+    return spec
+
+
+Method = Annotated[MethodSpec, BeforeValidator(_read_method)]
+
+
 def below(prefix: str, paths: Iterable[str]) -> list[str]:
     """The rest of each path that begins with this one: `estimator.C` of `learner.estimator.C`, below `learner`."""
     return [path.removeprefix(f"{prefix}.") for path in paths if path.startswith(f"{prefix}.")]
@@ -150,19 +151,16 @@ def _read_parts(written: Mapping[str, Any], draft: Draft) -> tuple[dict[str, Any
     """What a method is made of: its keys, with components in place of what is written; and what is wrong with these."""
     # `learner:` with nothing after it counts as a missing learner.
     parts = {key: value for key, value in written.items() if value is not None or key not in FAMILIES}
-    if draft.recorded:
-        parts = {key: parts[key] for key in MethodSpec.model_fields if parts.get(key) is not None}
     varied = [*draft.sweep, *_paths_of_grid(written.get("tune"))]
     problems: list[Problem] = []
     for family in filter(parts.__contains__, FAMILIES):
         components = []
-        for at, part in _steps(family, parts[family]):
+        for at, part in list_steps(family, parts[family]):
             component, found = _read_part(family, part, at, varied, draft)
             components.append(component)
             problems += [each.below(*at) for each in found]
         parts[family] = tuple(components) if family == "feature_space" else components[0]
-    if not draft.recorded:
-        problems += _find_clashes({key: parts[key] for key in FAMILIES if key in parts})
+    problems += _find_clashes({key: parts[key] for key in FAMILIES if key in parts})
     return parts, problems
 
 
@@ -172,7 +170,7 @@ def _paths_of_grid(tune: Any) -> list[str]:
     return [*grid] if isinstance(grid, Mapping) else []
 
 
-def _steps(family: str, written: Any) -> list[tuple[KeyPath, Any]]:
+def list_steps(family: str, written: Any) -> list[tuple[KeyPath, Any]]:
     """Where a component of a family stands in the method, and what is written there; of a feature space, each step."""
     if family == "feature_space" and isinstance(written, list | tuple):
         return [((family, i), step) for i, step in enumerate(written)]
@@ -185,11 +183,6 @@ def _read_part(
     """A component, UNREADABLE if something is wrong with it; and what that is."""
     if isinstance(written, Component):
         return written, []
-    if draft.recorded:
-        try:
-            return Component(family, *read_recorded_entry(written, family)), []
-        except ValueError as error:
-            return UNREADABLE, [Problem((), str(error))]
     reading = judge_component(family, written, below(dotted(at), varied))
     judges = reading.declaration is not None and reading.declaration.judges_learner
     draft.complete &= reading.complete and not judges

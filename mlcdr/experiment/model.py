@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
 
 from mlcdr.errors import suggest_name
 from mlcdr.experiment.draft import Draft
@@ -20,6 +20,7 @@ from mlcdr.experiment.entries import DatasetSpec as DatasetSpec
 from mlcdr.experiment.entries import LayoutSpec as LayoutSpec
 from mlcdr.experiment.entries import MetricSpec as MetricSpec
 from mlcdr.experiment.method import FAMILIES as FAMILIES
+from mlcdr.experiment.method import Method
 from mlcdr.experiment.method import MethodSpec as MethodSpec
 from mlcdr.experiment.problems import Problem, Strict, as_tuple
 from mlcdr.experiment.splits import SplitSpec, seed_of
@@ -52,7 +53,7 @@ def _filled(value: object) -> object:
 
 
 _Item = TypeVar("_Item")
-_AnyNumber = Annotated[tuple[_Item, ...], BeforeValidator(as_tuple)]
+AnyNumber = Annotated[tuple[_Item, ...], BeforeValidator(as_tuple)]
 _Several = Annotated[tuple[_Item, ...], BeforeValidator(_filled), Field(json_schema_extra={"minItems": 1})]
 
 # What names columns, folders and files of the results.
@@ -150,7 +151,7 @@ class Experiment(Strict):
     """Parameters to vary: key path (label_space.n_components) → list of values; and `splits.labelled`, the training
     rows that keep their labels."""
 
-    methods: Annotated[dict[_Label, MethodSpec], Field(min_length=1)]
+    methods: Annotated[dict[_Label, Method], Field(min_length=1)]
     """The methods to compare: a name of yours → its parts."""
 
     share: bool = True
@@ -163,10 +164,10 @@ class Experiment(Strict):
     limits: LimitsSpec = LimitsSpec()
     """What a trial may take before it is ended and recorded: `{seconds: 600, memory: 4 GB}`."""
 
-    tables: _AnyNumber[Layout] = ()
+    tables: AnyNumber[Layout] = ()
     """Tables to write when the run ends."""
 
-    figures: _AnyNumber[Layout] = ()
+    figures: AnyNumber[Layout] = ()
     """Figures to draw when the run ends."""
 
     @field_validator("*", mode="wrap")
@@ -271,17 +272,6 @@ class Experiment(Strict):
         }
         needed = [key for key, field in Experiment.model_fields.items() if field.is_required()]
         return {key: value for key, value in whole.items() if key in needed or value not in (None, "", [], {})}
-
-
-class RecordedExperiment(Experiment):
-    """The experiment of a results folder: of any name, any number of data sets, metrics and methods."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    name: str
-    datasets: _AnyNumber[Dataset] = ()
-    metrics: _AnyNumber[MeasuredMetric] = ()
-    methods: dict[str, MethodSpec] = Field(default_factory=dict)
 
 
 def method_text(value: Any) -> str:

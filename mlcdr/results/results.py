@@ -19,7 +19,7 @@ import pandas as pd
 
 from mlcdr.data.files import Part
 from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
-from mlcdr.experiment.loading import load_experiment
+from mlcdr.experiment.loading import load_recorded
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths
@@ -419,7 +419,7 @@ def read_experiment(folder: Path) -> Experiment:
     if not is_regular_file(path):
         raise ResultsError(f"{path}: missing; {folder} is not a results folder that `mlcdr run` has finished")
     try:
-        return load_experiment(path, recorded=True)
+        return load_recorded(path)
     except ConfigError as error:
         raise ResultsError(str(error)) from error
 
