@@ -29,6 +29,8 @@ class Draft:
         What is written.
     folder : Path
         The config's folder, in which files may stand that it names.
+    held : mapping
+        Data sets in memory, name → digest.
     values : dict
         Key → what was read; None for what is wrong, also for a single entry of a list, or a method.
     complete : bool
@@ -39,6 +41,7 @@ class Draft:
 
     document: Document = field(default_factory=Document)
     folder: Path = field(default_factory=Path.cwd)
+    held: Mapping[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     complete: bool = True
     found: dict[Problem, dict[str, None]] = field(default_factory=dict)

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ValidationInfo
+from pydantic import BeforeValidator, ValidationInfo, model_serializer
 
 from mlcdr.data.files import Part, is_path, short_name
-from mlcdr.data.forms import OPENML, OPTIONS, SOURCES, WITHOUT_FILES, option_problems
+from mlcdr.data.forms import MEMORY, OPENML, OPTIONS, SOURCES, WITHOUT_FILES, option_problems
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe, list_known, suggest_name
 from mlcdr.experiment.draft import draft_of
@@ -69,6 +69,7 @@ class DatasetSpec(Strict):
         """Its name in the results, as far as it is known without its files."""
         return self.name if self.source is None or "path" in self.params else short_name(self.name, part)
 
+    @model_serializer
     def plain(self) -> Any:
         """As a config writes it."""
         return {self.name: self.params} if self.params else self.name
@@ -81,6 +82,7 @@ class MetricSpec(Strict):
     params: dict[str, Any] = {}
     label: str
 
+    @model_serializer
     def plain(self) -> Any:
         """As a config writes it."""
         options = self.params | ({} if self.label == self.name else {"as": self.label})
@@ -100,6 +102,7 @@ class LayoutSpec(Strict):
             return self
         return self.model_copy(update={"metric": label_of(self.metric)})
 
+    @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it."""
         metric = {} if self.metric is None else {"metric": self.metric}
@@ -127,6 +130,9 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
         return written
     draft = draft_of(info)
     name, options, at = name_and_options(written, "data set")
+    if name in draft.held:
+        _refuse_own_options(name, options, at)
+        options = {MEMORY: draft.held[name]}
     if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
         return _synthetic(name, options, at)
     if not isinstance(options, dict):
@@ -143,6 +149,15 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
     if problems:
         raise refusal(*problems)
     return DatasetSpec(name=name, params=options)
+
+
+def _refuse_own_options(name: str, options: Any, at: KeyPath) -> None:
+    """Refuse options of a data set that is given in memory, but for where it would else be read from."""
+    given = options if isinstance(options, dict) else {}
+    own = [f"{key}={value!r}" for key, value in given.items() if key not in SOURCES]
+    if own:
+        right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {', '.join(own)})}}"
+        raise refusal(Problem(at, f"options cannot be set for data given in memory: {right}"))
 
 
 def _judge_function(name: str) -> None:

@@ -126,13 +126,13 @@ def _read(
     held: Mapping[str, str] | None,
     instances: bool = True,
 ) -> Experiment:
-    draft = Draft(document, folder)
+    draft = Draft(document, folder, held or {})
     if not isinstance(document.data, dict):
         draft.add((), f"an experiment is a mapping (`name: ...`), found {describe(document.data)}")
         draft.raise_any()
     misdirected = apply_overrides(document, overrides)
     if held:
-        put_held(document.data, held, draft)
+        put_held(draft)
     write_out_defaults(draft)
     experiment = _validate(draft)
     settled = _settle(draft, look_up)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, InstanceOf, ValidationError, ValidationInfo
+from pydantic import BeforeValidator, InstanceOf, ValidationError, ValidationInfo, model_serializer
 from pydantic.json_schema import WithJsonSchema
 
 from mlcdr.errors import UserError
@@ -40,6 +40,7 @@ class MethodSpec(Strict):
     instance_space: _Part | None = None
     tune: TuneSpec | None = None
 
+    @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it, components in their shortest form."""
         steps = [step.plain() for step in self.feature_space]

@@ -254,24 +254,7 @@ class Experiment(Strict):
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""
-        whole: dict[str, Any] = {
-            "name": self.name,
-            "description": self.description,
-            "datasets": [spec.plain() for spec in self.datasets],
-            "splits": self.splits.plain(),
-            "metrics": [spec.plain() for spec in self.metrics],
-            "by_label": list(self.by_label),
-            "keep_top": self.keep_top,
-            "sweep": {path: list(values) for path, values in self.sweep.items()},
-            "methods": {name: spec.plain() for name, spec in self.methods.items()},
-            "share": None if self.share else False,
-            "keep": self.keep.model_dump(exclude_defaults=True),
-            "limits": self.limits.model_dump(exclude_defaults=True),
-            "tables": [spec.plain() for spec in self.tables],
-            "figures": [spec.plain() for spec in self.figures],
-        }
-        needed = [key for key, field in Experiment.model_fields.items() if field.is_required()]
-        return {key: value for key, value in whole.items() if key in needed or value not in (None, "", [], {})}
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def method_text(value: Any) -> str:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from mlcdr.data.forms import MEMORY, SOURCES
 from mlcdr.errors import ConfigError, describe
 from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.problems import KeyPath
@@ -134,27 +133,19 @@ def _move(document: Document, path: KeyPath, place: Place) -> None:
         document.places.setdefault(path[:length], place)
 
 
-def put_held(data: dict[str, Any], held: Mapping[str, str], draft: Draft) -> None:
-    """Replace the data sets of a config that have these names by those that are held in memory."""
-    written = data.get("datasets")
-    items = written if isinstance(written, list) else []
-    listed = [str(next(iter(item), "") if isinstance(item, dict) else item) for item in items]
-    if not set(held) & set(listed):
-        data["datasets"] = [{name: {MEMORY: digest}} for name, digest in held.items()]
+def put_held(draft: Draft) -> None:
+    """Let the data sets in memory stand for all of the config's, if it lists none of them; all must be listed else."""
+    data = draft.document.data
+    items = data.get("datasets")
+    listed: list[str] = []
+    for item in items if isinstance(items, list) else ():
+        listed += map(str, item if isinstance(item, dict) else [item])
+    unlisted = [name for name in draft.held if name not in listed]
+    if len(unlisted) == len(draft.held):
+        data["datasets"] = unlisted
         return
-    for name in held:
-        if name not in listed:
-            draft.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
-    for i, name in enumerate(listed):
-        if name not in held:
-            continue
-        options = items[i][name] if isinstance(items[i], dict) else None
-        options = options if isinstance(options, dict) else {}
-        own = [f"{key}={value!r}" for key, value in options.items() if key not in SOURCES]
-        if own:
-            right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {', '.join(own)})}}"
-            draft.add(("datasets", i, name), f"options cannot be set for data given in memory: {right}")
-        items[i] = {name: {MEMORY: held[name]}}
+    for name in unlisted:
+        draft.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
 
 
 def write_out_defaults(draft: Draft) -> None:

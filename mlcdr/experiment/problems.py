@@ -91,7 +91,7 @@ def find_by(check: Callable[[Any], object], value: Any, at: KeyPath) -> list[Pro
 class Strict(BaseModel):
     """A part of a config: frozen, with no other keys than its fields, and no value of another type made to fit."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="constants")
 
     @model_validator(mode="wrap")
     @classmethod

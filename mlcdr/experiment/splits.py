@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter, field_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, field_validator, model_serializer
 
 from mlcdr.errors import suggest_name
 from mlcdr.experiment import fold_files
@@ -93,9 +93,10 @@ Repeats = Annotated[int, Field(ge=1, description="How often each split is run, f
 
 
 class _Splits(Strict):
+    @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it, defaults written out but for options that are off."""
-        found = {key: value for key, value in self.model_dump(exclude_none=True).items() if value is not False}
+        found = {key: value for key, value in self if value is not None and value is not False}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items() if v != ()}
 
 

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from mlcdr.errors import describe, list_known
 from mlcdr.experiment.problems import Strict
@@ -292,6 +292,7 @@ class TuneSpec(Strict):
         """Folds of the cross-validation (`scope: test` has none)."""
         return self.folds or 0
 
+    @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it, the grid spelt out."""
         result: dict[str, Any] = {"grid": _plain(self.grid)}

@@ -261,8 +261,8 @@ def _remark_on_settings(results: Results, table: str) -> Iterator[str]:
     named = [known[name] for name in (table, f"{table}_{LARGE}") if name in known]
     if not named:
         return
-    ours = results.experiment.splits.model_dump()
-    theirs = named[0].outline.splits.model_dump()
+    ours = dict(results.experiment.splits)
+    theirs = dict(named[0].outline.splits)
     # the config of the table's large data sets may have splits of its own, which are just as valid
     if not any(_has_protocol_of(recipe, results) for recipe in named):
         differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
@@ -279,5 +279,5 @@ def _has_protocol_of(recipe: recipes.Recipe, results: Results) -> bool:
     names = {spec.name for spec in recipe.outline.datasets}
     if recipe.variant == LARGE and not names.issuperset(results.datasets):
         return False
-    ours, theirs = results.experiment.splits.model_dump(), recipe.outline.splits.model_dump()
+    ours, theirs = dict(results.experiment.splits), dict(recipe.outline.splits)
     return all(ours.get(key) == theirs.get(key) for key in _PROTOCOL)
