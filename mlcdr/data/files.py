@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,16 +173,17 @@ def _locate_path(text: str, part: Part) -> DataFiles:
 
 def _locate_name(wanted: str, part: Part) -> DataFiles:
     name = short_name(wanted, part)
-    folders = data_folders()
     incomplete: DataError | None = None
-    for folder in _list_folders(folders, name):
+    for folder in _list_folders():
+        if folder.name.casefold() != name.casefold():
+            continue
         try:
             return _choose_in_folder(folder, short_name(folder.name), part)
         except DataError as error:  # a later folder may hold the missing files
             incomplete = incomplete or error
     if incomplete is not None:
         raise incomplete
-    where = ", ".join(map(str, folders))
+    where = ", ".join(map(str, data_folders()))
     known = find(name)
     if known is None:
         hint = suggest_name(wanted, entry_names()) or "; give a path, or put its folder into one of them"
@@ -214,22 +216,19 @@ def find_folder(name: str) -> Path | None:
 def list_own() -> list[DataFiles]:
     """The data sets in the data folders that are not in the catalogue, each once, in the order of the folders."""
     found: dict[str, DataFiles] = {}
-    for folder in data_folders():
-        children = sorted(folder.iterdir()) if folder.is_dir() else []
-        for child in children:
-            if child.is_dir() and find(child.name) is None and child.name.casefold() not in found:
-                with contextlib.suppress(DataError, OSError):
-                    found[child.name.casefold()] = _choose_in_folder(child, child.name, "full")
+    for folder in _list_folders():
+        name = folder.name.casefold()
+        if find(name) is None and name not in found:
+            with contextlib.suppress(DataError, OSError):
+                found[name] = _choose_in_folder(folder, folder.name, "full")
     return list(found.values())
 
 
-def _list_folders(folders: list[Path], name: str) -> Iterator[Path]:
-    for folder in folders:
-        if not folder.is_dir():
-            continue
-        for child in sorted(folder.iterdir()):
-            if child.name.casefold() == name.casefold() and child.is_dir():
-                yield child
+def _list_folders() -> Iterator[Path]:
+    """The folders within the data folders, one for each data set."""
+    for folder in data_folders():
+        children = sorted(folder.iterdir()) if folder.is_dir() else []
+        yield from filter(Path.is_dir, children)
 
 
 def stem(path: Path) -> tuple[str, str]:
@@ -244,41 +243,31 @@ def stem(path: Path) -> tuple[str, str]:
     return name, part
 
 
-class _Folder:
-    """The files of one data set in a folder.
-
-    `forms`: the data files by form and part ("", "train", "test"). `xmls`: the label XMLs.
-    """
-
-    def __init__(self, folder: Path, name: str):
-        self.forms: dict[str, dict[str, list[Path]]] = {}
-        for form in FORMS:
-            self.forms[form] = {"": [], "train": [], "test": []}
-        self.xmls: list[Path] = []
-        self.all = sorted(path for path in folder.iterdir() if path.is_file())
-        for path in self.all:
-            found, part = stem(path)
-            if found.casefold() != name.casefold():
-                continue
-            ending = suffix(path.name)
-            if ending:
-                self.forms[SUFFIXES[ending]][part].append(path)
-            elif path.suffix.lower() == ".xml":
-                self.xmls.append(path)
+def _list_files(folder: Path, name: str) -> dict[tuple[str, str], list[Path]]:
+    """The files of one data set in a folder, by form (label XMLs: ".xml") and part ("", "train", "test")."""
+    found = defaultdict(list)
+    for path in sorted(folder.iterdir()):
+        own, part = stem(path)
+        if own.casefold() == name.casefold() and path.is_file():
+            form = SUFFIXES.get(suffix(path.name), path.suffix.lower())
+            found[form, part].append(path)
+    return found
 
 
 def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     """Choose files in a data set's folder: of the first form, in the order of FORMS, that has what `part` needs."""
-    there = _Folder(folder, name)
-    xml = there.xmls[0] if there.xmls else None
+    there = _list_files(folder, name)
+    xmls = sorted(there[".xml", ""] + there[".xml", "train"] + there[".xml", "test"])
+    xml = xmls[0] if xmls else None
     known = find(name)
-    for parts in there.forms.values():
-        for which, paths in parts.items():
+    for form in FORMS:
+        for which in ("full", "train", "test"):
+            paths = there[form, which.removeprefix("full")]
             if len(paths) > 1:
                 names = " and ".join(path.name for path in paths)
-                raise DataError(f"{folder}: {names} could both be the {which or 'full'} file; keep one")
-        full = tuple(parts[""])
-        split = (*parts["train"], *parts["test"])
+                raise DataError(f"{folder}: {names} could both be the {which} file; keep one")
+        full = tuple(there[form, ""])
+        split = (*there[form, "train"], *there[form, "test"])
         if part == "full" and full:
             return DataFiles(name, full, xml)
         if len(split) == 2:
@@ -290,7 +279,7 @@ def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     wanted = f"{name}-train.arff and {name}-test.arff"
     if part == "full":
         wanted = f"{name}.arff, or {wanted}"
-    has = ", ".join(path.name for path in there.all) or "nothing"
+    has = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_file())) or "nothing"
     error = DataError if part == "full" else NoDivisionError
     raise error(f"{folder}: needs {wanted} (or of another form, such as .csv), has {has}")
 
@@ -298,14 +287,15 @@ def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
 def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
     """The files of the data set of one file; its XML has the same stem, with or without -train, -test, -sparse."""
     own, _ = stem(path)
-    there = _Folder(path.parent, own)
-    xmls = [xml for xml in there.xmls if xml.stem.casefold() == path.stem.casefold()]
-    xmls += [xml for xml in there.xmls if stem(xml)[1] == ""]
+    there = _list_files(path.parent, own)
+    whole = there[".xml", ""]
+    all_xmls = whole + there[".xml", "train"] + there[".xml", "test"]
+    xmls = [xml for xml in all_xmls if xml.stem.casefold() == path.stem.casefold()] + whole
     xml = xmls[0] if xmls else None
     if part == "full":
         return DataFiles(name, (path,), xml)
-    parts = there.forms[SUFFIXES.get(suffix(path.name), "arff")]
-    split = (*parts["train"], *parts["test"])
+    form = SUFFIXES.get(suffix(path.name), "arff")
+    split = (*there[form, "train"], *there[form, "test"])
     if len(split) != 2:
         ending = suffix(path.name) or ".arff"
         wanted = f"{own}-train{ending} and {own}-test{ending}"
