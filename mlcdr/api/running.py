@@ -88,7 +88,7 @@ def run(
             experiment = load_experiment(config, set, announce=None if quiet else print_line, held=digests)
             folder = temporary or Path(out or "")
             report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
-            _write_whatever_there_is(experiment, report)
+            _write_whatever_there_is(report)
     except BaseException:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -174,7 +174,7 @@ def _are_drawn(report: RunReport) -> bool:
     return report.unchanged and any((report.folder / "figures").glob("*.svg"))
 
 
-def _write_whatever_there_is(experiment: Experiment, report: RunReport) -> None:
+def _write_whatever_there_is(report: RunReport) -> None:
     """`write_outputs` for a run that may have no result."""
     from mlcdr.results.exports import NoResults
     from mlcdr.results.results import open_results

@@ -5,6 +5,7 @@ The list of commands shows the first sentence of each docstring, of at most 50 c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -29,6 +30,38 @@ def _options(
     """Reproduce, compare and extend multi-label dimension reduction."""
 
 
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "run": running.run,
+    "reproduce": reproducing.reproduce,
+    "check": configs.check,
+    "plan": configs.plan,
+    "status": status.status,
+    "retry": running.retry,
+    "example": configs.example,
+    "schema": configs.schema,
+    "table": results.table,
+    "plot": results.plot,
+    "report": results.report,
+    "compare": comparing.compare,
+    "predict": results.predict,
+    "methods": components.methods,
+    "metrics": components.metrics,
+    "doctor": components.doctor,
+    "completion": components.completion_script,
+    "test": own_methods.check_methods,
+}
+
+_OF_DATASETS: dict[str, Callable[..., None]] = {
+    "list": data_sets.list_datasets,
+    "info": data_sets.info,
+    "fetch": data_sets.fetch,
+    "verify": data_sets.verify,
+    "splits": data_sets.datasets_splits,
+    "table": data_sets.datasets_table,
+    "export": data_sets.datasets_export,
+    "plot": data_sets.datasets_plot,
+}
+
 app = typer.Typer(
     name="mlcdr",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -37,24 +70,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.callback()(_options)
-app.command("run")(running.run)
-app.command("reproduce")(reproducing.reproduce)
-app.command("check")(configs.check)
-app.command("plan")(configs.plan)
-app.command("status")(status.status)
-app.command("retry")(running.retry)
-app.command("example")(configs.example)
-app.command("schema")(configs.schema)
-app.command("table")(results.table)
-app.command("plot")(results.plot)
-app.command("report")(results.report)
-app.command("compare")(comparing.compare)
-app.command("predict")(results.predict)
-app.command("methods")(components.methods)
-app.command("metrics")(components.metrics)
-app.command("doctor")(components.doctor)
-app.command("completion")(components.completion_script)
-app.command("test")(own_methods.check_methods)
+for name, command in _COMMANDS.items():
+    app.command(name)(command)
 
 new_app = typer.Typer(invoke_without_command=True)
 new_app.callback()(configs.new)
@@ -62,12 +79,6 @@ new_app.command("method")(own_methods.new_method)
 app.add_typer(new_app, name="new")
 
 datasets_app = typer.Typer(help="List, describe, fetch and export data sets.", no_args_is_help=True)
-datasets_app.command("list")(data_sets.list_datasets)
-datasets_app.command("info")(data_sets.info)
-datasets_app.command("fetch")(data_sets.fetch)
-datasets_app.command("verify")(data_sets.verify)
-datasets_app.command("splits")(data_sets.datasets_splits)
-datasets_app.command("table")(data_sets.datasets_table)
-datasets_app.command("export")(data_sets.datasets_export)
-datasets_app.command("plot")(data_sets.datasets_plot)
+for name, command in _OF_DATASETS.items():
+    datasets_app.command(name)(command)
 app.add_typer(datasets_app, name="datasets")

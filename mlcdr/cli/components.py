@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import typer
@@ -18,17 +19,19 @@ def methods(
     name: Annotated[str | None, argument("COMPONENT", "Show this one in full.")] = None,
 ) -> None:
     """List the components of methods, or describe one."""
-    if name is None:
-        _list_components()
-    else:
-        _describe_component(name)
-
-
-def _list_components() -> None:
-    """Print a line for each component, by family."""
     from mlcdr.methods import registry
 
     known = {family: registry.names(family) for family in registry.BUILT_IN}
+    if name is None:
+        _list_components(known)
+    else:
+        _describe_component(name, known)
+
+
+def _list_components(known: Mapping[str, list[str]]) -> None:
+    """Print a line for each component, by family."""
+    from mlcdr.methods import registry
+
     width = max(map(len, itertools.chain(*known.values())))
     for family, names in known.items():
         none = "" if names else " none built in; give a dotted path to your own class"
@@ -39,11 +42,10 @@ def _list_components() -> None:
             print(f"  {name:<{width}} {declared.summary}{gives}")
 
 
-def _describe_component(name: str) -> None:
+def _describe_component(name: str, known: Mapping[str, list[str]]) -> None:
     """Print the parameters and the docstring of a component, in each family that has one of this name."""
     from mlcdr.methods import registry
 
-    known = {family: registry.names(family) for family in registry.BUILT_IN}
     families = [family for family, names in known.items() if name in names]
     if not families and "." not in name:
         every = dict.fromkeys(itertools.chain(*known.values()))

@@ -77,19 +77,13 @@ def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
         if name not in known:
             raise UserError(f"--set {name}: no class has this parameter{suggest_name(name, known)}")
     for each in found:
-        _check_instance(each)
+        try:
+            if isinstance(each, PartSubject):
+                each.make()
+        except TypeError as error:
+            name = each.target.__name__
+            raise UserError(f"{name} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`") from error
     return found
-
-
-def _check_instance(part: Subject) -> None:
-    """Raise the error of `load` where a class cannot be instantiated."""
-    try:
-        if isinstance(part, PartSubject):
-            part.make()
-    except TypeError as error:
-        raise UserError(
-            f"{part.target.__name__} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`"
-        ) from error
 
 
 def _find(written: str) -> list[Subject]:
