@@ -8,10 +8,8 @@ as one that cannot work if it fails again.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +17,18 @@ import numpy as np
 from mlcdr.data.dataset import Dataset
 from mlcdr.execution.groups import groups
 from mlcdr.execution.tuning import without_tune
+from mlcdr.execution.warned import shorten_path
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.experiment.data_checks import Findings
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Splits
 from mlcdr.experiment.keys import program_version
-from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
+from mlcdr.experiment.model import Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.problems import KeyPath, Problem
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.component import Component
 from mlcdr.methods.returned import ReturnedWrong, hint
-from mlcdr.results.failures import describe_error
+from mlcdr.results.failures import describe_error, find_frames
 from mlcdr.testing.exceptions import find_file
 
 _SECONDS = 60.0  # the most that one fit may take
@@ -150,31 +149,17 @@ def _describe(trial: Trial, error: str, rows: str) -> Problem:
 def _find_part(spec: MethodSpec, error: str) -> tuple[KeyPath, str]:
     """The key of the part whose file the exception went through last, and the line there; of other files, neither."""
     families: dict[str, str] = {}  # file of a part that is not ours → the part's key in the config
-    for family in FAMILIES:
-        for component in _components(spec, family):
-            for file in _own_files(component):
-                families.setdefault(file, family)
-    frames = re.findall(r'^  File "(.+)", line (\d+), in (.+)$', error, re.M)
-    for file, line, function in reversed(frames):
+    for component in spec.components():
+        for file in _own_files(component):
+            families.setdefault(file, component.family)
+    for file, line, function in reversed(find_frames(error)):
         if file in families:
-            return (families[file],), f" ({_shorten(file)}:{line}, in {function})"
+            return (families[file],), f" ({shorten_path(file)}:{line}, in {function})"
     known = set(families.values())
     return (tuple(known) if len(known) == 1 else ()), ""
-
-
-def _components(spec: MethodSpec, family: str) -> tuple[Component, ...]:
-    found = getattr(spec, family)
-    if found is None:
-        return ()
-    return found if isinstance(found, tuple) else (found,)
 
 
 def _own_files(component: Component) -> list[str]:
     """The files of those classes of a component that are neither of this package nor of scikit-learn."""
     own = [cls for cls in component.classes() if cls.__module__.partition(".")[0] not in ("mlcdr", "sklearn")]
     return [file for cls in own if (file := find_file(cls))]
-
-
-def _shorten(file: str) -> str:
-    path = Path(file)
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,20 +10,22 @@ from pathlib import Path
 from mlcdr.errors import join_words, plural, without_numbers
 from mlcdr.results.record import Failed, read_failures
 
+_FRAME = re.compile(r'^  File ".*', re.M)
 _NAMED = 4  # methods, or data sets, of a cause
 
 
 def describe_error(error: str) -> str:
     """What a traceback ends with, in one line: the exception and the first line of its message."""
-    lines = error.splitlines()
-    if not lines:
+    if not error:
         return "no traceback on record"
-    after = lines
-    for i, line in enumerate(lines):
-        if line.startswith('  File "'):
-            after = lines[i + 1 :]
-    told = [line for line in after if line and not line.startswith(" ")]
-    return told[0] if told else lines[-1]
+    end = _FRAME.split(error)[-1]  # what stands below the last frame
+    told = [line for line in end.splitlines() if line and not line.startswith(" ")]
+    return told[0] if told else error.splitlines()[-1]
+
+
+def find_frames(error: str) -> list[tuple[str, str, str]]:
+    """The file, the line and the function of each frame of a traceback."""
+    return re.findall(r'^  File "(.+)", line (\d+), in (.+)$', error, re.M)
 
 
 @dataclass(frozen=True)
