@@ -63,7 +63,7 @@ def parts() -> str:
     found = {}
     for family, known in registry.BUILT_IN.items():
         for name in known:
-            found[f"{family}.{name}"] = registry.declared_by_class(family, name).to_schema()
+            found[f"{family}.{name}"] = declarations.declaration_of(registry.resolve(family, name)).to_schema()
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The components of methods, with what a config may give to their parameters",

@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
 
 from mlcdr.methods import registry
-from mlcdr.methods.component import Component, read_component
+from mlcdr.methods.component import Component, find_failure, read_component
 from mlcdr.methods.contracts import Part
 from mlcdr.methods.declarations import Declaration, declaration_of
 from mlcdr.methods.registry import BUILT_IN
@@ -31,14 +31,13 @@ COMPONENTS = [(family, name) for family, known in BUILT_IN.items() for name in k
 
 @pytest.mark.parametrize(("family", "name"), COMPONENTS)
 def test_the_schema_says_what_the_class_says(family: str, name: str) -> None:
-    shipped, declared = registry.look_up(family, name), registry.declared_by_class(family, name)
-    assert shipped is not None
+    shipped, declared = registry.declared(family, name), declaration_of(registry.resolve(family, name))
+    assert shipped.is_indexed
     now = json.loads(json.dumps(declared.to_schema()))
     assert shipped == Declaration.from_schema(now), "`make docs` writes the schema anew"
     assert list(shipped.parameters) == list(declared.parameters)
     needed = {parameter: 1 for parameter in shipped.parameters if shipped.requires(parameter)}
-    built = Component(family, name, needed).build(check=False)
-    assert shipped.is_classifier == is_classifier(built)
+    assert shipped.is_classifier == is_classifier(registry.resolve(family, name)(**needed))
 
 
 @pytest.mark.parametrize(("family", "name"), COMPONENTS)
@@ -81,15 +80,10 @@ def is_number_in_disguise(value: Any, constraints: list[Any]) -> bool:
     return number is not value and bool(numbers) and not any(rule.is_satisfied_by(number) for rule in shares)
 
 
-def test_a_component_that_is_not_in_the_index_is_known_by_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert registry.look_up("learner", "sklearn.dummy.DummyClassifier") is None
-    assert list(registry.declared("learner", "sklearn.svm.LinearSVC").parameters)[:2] == ["penalty", "loss"]
-    monkeypatch.setitem(BUILT_IN["learner"], "ridge", "mlcdr.methods.learners.least_squares:LeastSquares")
-    registry._known.cache_clear()
-    assert registry.look_up("learner", "ridge") is None, "the index has another class of that name"
-    assert registry.declared("learner", "ridge").name == "LeastSquares"
-    monkeypatch.undo()
-    registry._known.cache_clear()
+def test_a_component_that_is_not_in_the_index_is_known_by_its_class() -> None:
+    declared = registry.declared("learner", "sklearn.svm.LinearSVC")
+    assert not declared.is_indexed
+    assert list(declared.parameters)[:2] == ["penalty", "loss"]
 
 
 def test_a_constraint_of_ones_own_class_is_judged_in_scikit_learns_words() -> None:
@@ -131,7 +125,9 @@ def test_a_share_may_be_written_in_per_cent() -> None:
 
 
 def problems_of(family: str, written: Any) -> list[tuple[tuple[str, ...], str]]:
-    return read_component(family, written, importing=False).problems
+    component, problems = read_component(family, written)
+    assert (component is None) == bool(problems)
+    return problems
 
 
 def test_problems_of_nested_components() -> None:
@@ -145,28 +141,26 @@ def test_problems_of_nested_components() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "complete"),
+    ("written", "at", "message"),
     [
-        ("ridge", True),
-        ({"binary_relevance": {"PART": "linear_svm"}}, True),
-        ({"binary_relevance": {"PART": "sklearn.svm.LinearSVC"}}, False),
-        ({"probabilistic_classifier_chain": {"PART": "linear_svm"}}, False),
-        ({"probabilistic_classifier_chain": {"PART": "logistic_regression"}}, True),
-        ("m5p", False),
+        ({"probabilistic_classifier_chain": {PART: "linear_svm"}}, (PART,), "implementing 'fit' and 'predict_proba'"),
+        ({"sklearn.multioutput.ClassifierChain": {"estimator": 3}}, (), "cannot be made: AttributeError: "),
+        (
+            {"sklearn.pipeline.Pipeline": {"steps": [{"a": {"sklearn.svm.SVC": {"C": -1}}}]}},
+            ("steps", 0, "a", "sklearn.svm.SVC", "C"),
+            "The 'C' parameter of SVC",
+        ),
     ],
     ids=str,
 )
-def test_what_the_index_cannot_judge_is_left_to_the_classes(written: Any, complete: bool) -> None:
-    """What a part has not for sure (probabilities), what is not in the index, and what has checks of its own."""
-    if isinstance(written, dict):
-        written = {name: {PART: params["PART"]} for name, params in written.items()}
-    assert read_component("learner", written, importing=False).complete == complete
-
-
-def test_a_part_that_lacks_a_method_is_refused() -> None:
-    ((place, message),) = read_component("learner", {"probabilistic_classifier_chain": {PART: "linear_svm"}}).problems
-    assert place == ("probabilistic_classifier_chain", PART)
-    assert "must be an object implementing 'fit' and 'predict_proba'" in message
+def test_what_the_index_cannot_judge_is_told_where_it_is_built(
+    written: Any, at: tuple[str | int, ...], message: str
+) -> None:
+    assert problems_of("learner", written) == []
+    failure = find_failure(Component.parse("learner", written))
+    assert failure is not None
+    assert failure[0] == (next(iter(written)), *at)
+    assert message in failure[1]
 
 
 def test_problems_come_in_the_order_in_which_scikit_learn_looks() -> None:

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
-from mlcdr.methods.component import Component
+from mlcdr.methods.component import Component, read_component
 from mlcdr.methods.registry import UnknownComponent
 
 EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
@@ -116,8 +116,8 @@ def test_an_impossible_value_is_refused_when_built(value: object) -> None:
     ],
 )
 def test_what_is_no_number_here_is_refused_as_it_was_written(written: object, shown: str) -> None:
-    with pytest.raises(ValueError, match=shown):
-        Component.parse("learner", written).build()
+    _, ((_, why),) = read_component("learner", written)
+    assert shown in why
 
 
 def test_a_parameter_that_is_true_or_false_may_be() -> None:

@@ -14,12 +14,12 @@ from mlcdr.data.sources import entry_names
 from mlcdr.errors import suggest_name
 from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.entries import LayoutSpec
-from mlcdr.experiment.method import MethodSpec, below, judge_component
+from mlcdr.experiment.method import MethodSpec
 from mlcdr.experiment.model import LABELLED, Experiment, method_text
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import number_of_splits, read_labelled
 from mlcdr.experiment.varied import Varied, list_varied
-from mlcdr.methods.component import Component, read_component
+from mlcdr.methods.component import Component, find_failure, find_wrong_values
 from mlcdr.methods.declarations import RENAMED
 from mlcdr.methods.registry import resolve
 
@@ -160,15 +160,8 @@ def check_labelled(draft: Draft) -> None:
             draft.report_error(error, *here, i)
 
 
-def check_varied(draft: Draft, instances: bool = False) -> None:
-    """What is varied must be a parameter of a method that does not set it itself, and every value possible.
-
-    Parameters
-    ----------
-    draft : Draft
-    instances : bool
-        Whether components may be made, to check what only instances of their classes tell.
-    """
+def check_varied(draft: Draft) -> None:
+    """What is varied must be a parameter of a method that does not set it itself, and every value possible."""
     for each in list_varied(draft.sweep, draft.methods()):
         if each.in_sweep and each.path.partition(".")[0] == "splits":
             draft.add(each.here, f"of the splits only `{LABELLED}` can be swept")
@@ -180,19 +173,19 @@ def check_varied(draft: Draft, instances: bool = False) -> None:
         all_read = bool(each.among) and (not each.in_sweep or len(each.among) == len(draft.values["methods"]))
         if all_read and not each.parts(None):
             draft.add(each.here, _describe_unknown(each))
-        _check_values(each, draft, instances)
+        _check_repeated(each.values, each.here, draft)
+        for name in each.methods_that_set_it():
+            text = f"the method {name} sets {each.parameter} itself; leave it out there, or do not vary it"
+            draft.add(each.here, text)
+        _check_values(each, draft, find_wrong_value)
 
 
-def _check_values(varied: Varied, draft: Draft, instances: bool) -> None:
-    """Each value must be listed once and be possible for the methods; none of these may set the parameter itself."""
-    _check_repeated(varied.values, varied.here, draft)
-    for name in varied.methods_that_set_it():
-        text = f"the method {name} sets {varied.parameter} itself; leave it out there, or do not vary it"
-        draft.add(varied.here, text)
+def _check_values(varied: Varied, draft: Draft, find: Callable[[Component], str]) -> None:
+    """Each value must be possible for the methods; `find` says what is wrong with a component that has it."""
     for i, value in enumerate(varied.values):
         failing = {}
         for name, part in varied.parts(value).items():
-            why = find_problem(part, draft, instances)
+            why = find(part)
             if why:
                 failing[name] = why
         if failing:
@@ -200,12 +193,15 @@ def _check_values(varied: Varied, draft: Draft, instances: bool) -> None:
             draft.add((*varied.here, i), f"impossible for {', '.join(failing)}: {first}")
 
 
-def find_problem(component: Component, draft: Draft, instances: bool) -> str:
-    """The first thing that is wrong with a component, apart from parameters that are missing; empty if nothing is."""
-    read = read_component if instances else judge_component
-    reading = read(component.family, component.plain(), swept=None)
-    draft.complete &= reading.complete
-    return next((text for _, text in reading.problems), "")
+def find_wrong_value(component: Component) -> str:
+    """The first wrong value in a component; empty if there is none."""
+    return next((text for _, text in find_wrong_values(component)), "")
+
+
+def _find_failure(component: Component) -> str:
+    """Why a component cannot be built; empty if it can."""
+    failure = find_failure(component)
+    return "" if failure is None else failure[1]
 
 
 def _check_repeated(values: Sequence[Any], here: KeyPath, draft: Draft) -> None:
@@ -248,21 +244,18 @@ def _list_parameters(spec: MethodSpec) -> dict[str, bool]:
 # -------------------------------------------------------------------- when nothing else is wrong
 
 
-def check_instances(draft: Draft) -> None:
-    """Report what only instances of classes tell: parameters that do not fit each other, or a learner that does not.
-
-    Instances are made last, because importing their classes takes a second.
-    """
+def check_builds(draft: Draft) -> None:
+    """Report what only building tells: parameters that do not fit each other, or a learner that does not."""
     for name, spec in draft.methods().items():
-        varied = [*draft.sweep, *(spec.tune.grid if spec.tune is not None else ())]
         for at, component in spec.by_path().items():
-            swept = below(dotted(at), varied)
-            for keys, text in read_component(component.family, component.plain(), swept=swept).problems:
-                draft.add(("methods", name, *at, *keys), text)
-        misfit = _find_misfit(spec, varied)
+            failure = find_failure(component)
+            if failure is not None:
+                draft.add(("methods", name, *at, *failure[0]), failure[1])
+        misfit = _find_misfit(spec, [*draft.sweep, *(spec.tune.grid if spec.tune is not None else ())])
         if misfit:
             draft.add(("methods", name, "label_space"), misfit)
-    check_varied(draft, instances=True)
+    for each in list_varied(draft.sweep, draft.methods()):
+        _check_values(each, draft, _find_failure)
 
 
 def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
@@ -273,12 +266,10 @@ def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
     parts = {"label_space.regression", *(f"learner.{key}" for key in learner.declaration().components)}
     if not parts.isdisjoint(varied):
         return ""
-    try:
-        built = learner.build(check=False)
-    except TypeError:  # a parameter that it needs is swept
+    if not learner.is_whole():  # a parameter that it needs is varied
         return ""
     cls: Any = resolve(space.family, space.name)
-    return cls.misfit(built, space.params.get("regression")) or ""
+    return cls.misfit(learner.build(), space.params.get("regression")) or ""
 
 
 def check_size(experiment: Experiment, draft: Draft) -> None:

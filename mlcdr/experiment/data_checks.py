@@ -87,7 +87,7 @@ def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[Pr
     """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
     for name, spec in experiment.methods.items():
         first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
-        why = contracts.find_misfit(first.build(check=False), dataset.kind_of_features)
+        why = contracts.find_misfit(first.build(), dataset.kind_of_features)
         if why:
             fills = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`"
             step = fills if dataset.kind_of_features == "gaps" else ""
@@ -267,7 +267,7 @@ class _Part:
         """The estimator with other values of some parameters, without the components in it."""
         given = {**self.component.params, **values}
         plain = {key: value for key, value in given.items() if key not in self.declared.components}
-        return Component(self.component.family, self.component.name, plain).build(check=False)
+        return Component(self.component.family, self.component.name, plain).build()
 
 
 def _parts(spec: MethodSpec, whole: _Sizes, varied: _Values) -> Iterator[_Part]:

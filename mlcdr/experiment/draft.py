@@ -33,8 +33,6 @@ class Draft:
         Data sets in memory, name → digest.
     values : dict
         Key → what was read; None for what is wrong, also for a single entry of a list, or a method.
-    complete : bool
-        Whether all that was read could be judged without instances of classes.
     found : dict
         Each problem → the methods in which it is, if it stands in `defaults`.
     """
@@ -43,7 +41,6 @@ class Draft:
     folder: Path = field(default_factory=Path.cwd)
     held: Mapping[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
-    complete: bool = True
     found: dict[Problem, dict[str, None]] = field(default_factory=dict)
 
     @property

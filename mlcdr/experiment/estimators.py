@@ -20,18 +20,18 @@ def build(spec: MethodSpec) -> ComposedClassifier:
     An instance space is a classifier, so it stands in the learner's place. Its `classifier` is the estimator made of
     the other parts; or the learner itself, if that is a classifier and there are no other parts.
     """
-    learner = spec.learner.build(check=False)
+    learner = spec.learner.build()
     line = ComposedClassifier(
         learner=learner if spec.label_space or spec.dual_space else of_single_labels(learner),
-        label_space=spec.label_space.build(check=False) if spec.label_space else None,
-        feature_space=tuple(step.build(check=False) for step in spec.feature_space) or None,
-        threshold=spec.threshold.build(check=False) if spec.threshold else None,
-        dual_space=spec.dual_space.build(check=False) if spec.dual_space else None,
+        label_space=spec.label_space.build() if spec.label_space else None,
+        feature_space=tuple(step.build() for step in spec.feature_space) or None,
+        threshold=spec.threshold.build() if spec.threshold else None,
+        dual_space=spec.dual_space.build() if spec.dual_space else None,
     )
     if spec.instance_space is None:
         return line
     alone = spec.components() == (spec.learner, spec.instance_space) and is_classifier(line.learner)
-    whole = spec.instance_space.build(check=False)
+    whole = spec.instance_space.build()
     return ComposedClassifier(whole.set_params(classifier=line.learner if alone else line))
 
 

@@ -42,7 +42,7 @@ def _serves_smaller_codes(spec: MethodSpec) -> bool:
 def _size(spec: MethodSpec, n_labels: int) -> int:
     part = code_part(spec)
     assert part is not None
-    space = part.build(check=False)
+    space = part.build()
     dimensions = space.n_dimensions if isinstance(space, LabelSpace) else n_kept  # by its `rounding`, if it has one
     try:
         return int(dimensions(part.value(part.declaration().size_parameter), n_labels))
@@ -62,7 +62,7 @@ def at_all_sizes(spec: MethodSpec, n_features: int, n_labels: int) -> list[Metho
     part, path = code_part(spec), size_path(spec)
     if part is None or path is None:
         return [spec]
-    space = part.build(check=False)
+    space = part.build()
     largest = space.largest(n_features, n_labels) if isinstance(space, LabelSpace) else n_labels
     return [sized for size in range(1, largest + 1) if (sized := spec.with_value(path, size)) is not None]
 

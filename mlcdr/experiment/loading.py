@@ -68,8 +68,8 @@ def load_experiment(
     ------
     ConfigError
         With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. What
-        only instances of mlcdr's own classes tell is reported when nothing else is wrong: importing these classes takes
-        a second.
+        shows only where components are built is reported when nothing else is wrong: their classes take a second to
+        import.
     """
     path = find_config(Path(path))
     document = read_yaml(path)
@@ -145,10 +145,11 @@ def _read(
     draft.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)
-    if instances and not draft.complete:
-        consistency.check_instances(draft)
     consistency.check_size(experiment, draft)
     draft.raise_any()
+    if instances:
+        consistency.check_builds(draft)
+        draft.raise_any()
     return experiment.written_in(document)
 
 

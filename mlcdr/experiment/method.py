@@ -8,11 +8,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, InstanceOf, ValidationError, ValidationInfo, model_serializer
 from pydantic.json_schema import WithJsonSchema
 
-from mlcdr.errors import UserError
 from mlcdr.experiment.draft import Draft, draft_of
 from mlcdr.experiment.problems import KeyPath, Problem, Strict, dotted, problems_of, refusal
 from mlcdr.experiment.tune import TuneSpec
-from mlcdr.methods.component import Component, Reading, read_component
+from mlcdr.methods.component import Component, read_component
 from mlcdr.methods.component_changes import with_parameter
 
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
@@ -135,19 +134,6 @@ def below(prefix: str, paths: Iterable[str]) -> list[str]:
     return [path.removeprefix(f"{prefix}.") for path in paths if path.startswith(f"{prefix}.")]
 
 
-def judge_component(family: str, written: Any, swept: Collection[str] | None) -> Reading:
-    """Judge a component by the index; a class that is not in it is imported and asked.
-
-    Parameters
-    ----------
-    family, written, swept
-        As for `read_component`.
-    """
-    reading = read_component(family, written, importing=False, swept=swept)
-    is_in_index = reading.component is not None or reading.problems
-    return reading if is_in_index else read_component(family, written, importing=True, swept=swept)
-
-
 def _read_parts(written: Mapping[str, Any], draft: Draft) -> tuple[dict[str, Any], list[Problem]]:
     """What a method is made of: its keys, with components in place of what is written; and what is wrong with these."""
     # `learner:` with nothing after it counts as a missing learner.
@@ -157,7 +143,7 @@ def _read_parts(written: Mapping[str, Any], draft: Draft) -> tuple[dict[str, Any
     for family in filter(parts.__contains__, FAMILIES):
         components = []
         for at, part in list_steps(family, parts[family]):
-            component, found = _read_part(family, part, at, varied, draft)
+            component, found = _read_part(family, part, at, varied)
             components.append(component)
             problems += [each.below(*at) for each in found]
         parts[family] = tuple(components) if family == "feature_space" else components[0]
@@ -178,16 +164,12 @@ def list_steps(family: str, written: Any) -> list[tuple[KeyPath, Any]]:
     return [((family,), written)]
 
 
-def _read_part(
-    family: str, written: Any, at: KeyPath, varied: Collection[str], draft: Draft
-) -> tuple[Component, list[Problem]]:
+def _read_part(family: str, written: Any, at: KeyPath, varied: Collection[str]) -> tuple[Component, list[Problem]]:
     """A component, UNREADABLE if something is wrong with it; and what that is."""
     if isinstance(written, Component):
         return written, []
-    reading = judge_component(family, written, below(dotted(at), varied))
-    judges = reading.declaration is not None and reading.declaration.judges_learner
-    draft.complete &= reading.complete and not judges
-    return reading.component or UNREADABLE, [Problem(path, text) for path, text in reading.problems]
+    component, problems = read_component(family, written, below(dotted(at), varied))
+    return component or UNREADABLE, [Problem(path, text) for path, text in problems]
 
 
 def _find_clashes(parts: Mapping[str, Any]) -> Iterator[Problem]:
@@ -222,11 +204,11 @@ def _find_wrong_wrapper(space: Component) -> Iterator[Problem]:
 
 def _what_it_fits(learner: Component) -> str:
     """What a learner fits that is no code; empty for a regressor, or where only its missing parameters tell."""
-    if _fits_one_label(learner):
-        return "one label"
     try:
+        if _fits_one_label(learner):
+            return "one label"
         return "label sets" if learner.is_classifier() else ""
-    except (AttributeError, TypeError):  # made of an estimator that is not there yet
+    except Exception:  # it cannot be built, or not yet; if it never can, this is told where it is built
         return ""
 
 
@@ -237,7 +219,4 @@ def _fits_one_label(learner: Component) -> bool:
         return declaration.one_label
     from mlcdr.methods.contracts import fits_one_label  # imports scikit-learn, as the class has
 
-    try:
-        return fits_one_label(learner.build(check=False))
-    except (AttributeError, TypeError, UserError):  # made of an estimator that is not there yet
-        return False
+    return fits_one_label(learner.build())

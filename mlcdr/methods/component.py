@@ -11,9 +11,8 @@ from typing import Any
 from mlcdr.errors import UserError, describe
 from mlcdr.methods import nested
 from mlcdr.methods.declarations import REQUIRED, Declaration
-from mlcdr.methods.foreign_values import is_component
-from mlcdr.methods.nested import Keys, Problem
-from mlcdr.methods.registry import declared, look_up, resolve, version_of_component
+from mlcdr.methods.nested import Inner, Keys, Problem
+from mlcdr.methods.registry import declared, resolve, version_of_component
 from mlcdr.methods.values import as_number
 
 
@@ -54,22 +53,28 @@ class Component:
         """The declaration of the component."""
         return declared(self.family, self.name)
 
-    def part(self, parameter: str) -> Component | None:
-        """The component given for a parameter; None if its value is not a component, or its default is used."""
-        written = self.params.get(parameter)
-        family = nested.part_family(self.declaration(), parameter, written)
-        return Component.parse(family, written) if family else None
+    def inner(self) -> Iterator[Inner]:
+        """The components among its parameters, and in lists and mappings that these are."""
+        declaration = self.declaration()
+        for parameter, written in self.params.items():
+            yield from nested.parts_of(declaration, parameter, written)
 
     def parts(self) -> dict[str, Component]:
         """Parameter → component, of those that are given as components.
 
         A component in a list or mapping is named by the parameter and its own name or number: `steps.scale`.
         """
-        declaration, found = self.declaration(), {}
-        for key in dict.fromkeys((*declaration.components, *self.params)):
-            for path, _, family, written in nested.parts_of(declaration, key, self.params.get(key)):
-                found[".".join((key, *path))] = Component.parse(family, written)
-        return found
+        return {each.name: Component.parse(each.family, each.written) for each in self.inner()}
+
+    def missing(self) -> list[str]:
+        """The parameters that must be given and are not."""
+        declaration = self.declaration()
+        absent = declaration.parameters.keys() - self.params.keys()
+        return [each for each in declaration.parameters if each in absent and declaration.requires(each)]
+
+    def is_whole(self) -> bool:
+        """Whether it, and each component in it, has all parameters that must be given."""
+        return not self.missing() and all(part.is_whole() for part in self.parts().values())
 
     def value(self, parameter: str) -> Any:
         """The value that `build` gives a plain parameter: as written, a percentage as a fraction, or the default."""
@@ -77,32 +82,26 @@ class Component:
             return as_number(self.params[parameter])
         return self.declaration().parameters[parameter].get("default", REQUIRED)
 
-    def build(self, check: bool = True) -> Any:
-        """The estimator; `check` compares its parameters with its declared constraints (done already for a config).
+    def build(self) -> Any:
+        """The estimator, with values that its class allows.
 
         Raises
         ------
-        ValueError
-            When a value is impossible, or may not be given to a class of another package; the message names the
-            parameter.
+        UserError, ValueError, TypeError
+            When there is no such class; a value is impossible, or may not be given to a class of another package (the
+            message names the parameter); a parameter is missing. The class may raise others.
         """
-        from mlcdr.methods import foreign  # imports scikit-learn, as the class has
+        from mlcdr.methods import contracts, foreign  # imports scikit-learn, as the class has
 
-        cls, declaration = resolve(self.family, self.name), self.declaration()
-        for key, value in sorted(self.params.items()) if check or declaration.is_foreign else ():
-            if (declaration.is_foreign or not any(nested.parts_of(declaration, key, value))) and (
-                why := declaration.find_problem(key, value)
-            ):
-                raise ValueError(why)
+        cls, declaration, parts = resolve(self.family, self.name), self.declaration(), self.parts()
         values = {}
         for key, value in self.params.items():
-            part = self.part(key)
-            values[key] = _filled(value, declaration, key, check) if part is None else part.build(check)
+            why = declaration.find_problem(key, value) if declaration.is_foreign else None
+            if why:
+                raise ValueError(why)
+            values[key] = parts[key].build() if key in parts else _filled(value, declaration, key)
         estimator = foreign.build(cls, values)
-        if check:
-            from mlcdr.methods.contracts import validate_parameters
-
-            validate_parameters(estimator)
+        contracts.validate_parameters(estimator)
         return estimator
 
     def is_classifier(self) -> bool:
@@ -118,7 +117,7 @@ class Component:
             return known
         from sklearn.base import is_classifier
 
-        return bool(is_classifier(self.build(check=False)))
+        return bool(is_classifier(self.build()))
 
     def classes(self) -> Iterator[type]:
         """The class of the component, and those of the components among its parameters."""
@@ -133,52 +132,28 @@ class Component:
         return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
 
 
-def _filled(written: Any, declaration: Declaration, parameter: str, check: bool) -> Any:
+def _filled(written: Any, declaration: Declaration, parameter: str) -> Any:
     """The value of a parameter, with the components in it built, and named estimators and tuples in scikit-learn's
     form.
     """
     if declaration.is_ours or isinstance(written, str):
         return as_number(written)
 
-    def fill(each: Any) -> Any:
-        if is_component(each):
-            return Component.parse(nested.NESTED, each).build(check)
-        if isinstance(each, Mapping):
-            return {key: fill(inner) for key, inner in each.items()}
-        return type(each)(map(fill, each)) if isinstance(each, list | tuple) else each
+    def build(each: Any) -> Any:
+        return Component.parse(nested.NESTED, each).build()
 
-    if parameter != declaration.steps or not isinstance(written, list):
-        known = declaration.parameters.get(parameter)
-        is_tuple = isinstance(written, list) and known is not None and isinstance(known.get("default"), tuple)
-        return tuple(fill(written)) if is_tuple else fill(written)
-    return [tuple(fill(next(iter(each.items())) if isinstance(each, Mapping) else each)) for each in written]
+    if parameter == declaration.steps and isinstance(written, list):
+        steps = [next(iter(each.items())) if isinstance(each, Mapping) else each for each in written]
+        return [tuple(nested.replaced(each, build)) for each in steps]
+    value = nested.replaced(written, build)
+    default = declaration.parameters.get(parameter, {}).get("default")
+    return tuple(value) if isinstance(value, list) and isinstance(default, tuple) else value
 
 
-@dataclass
-class Reading:
-    """The result of reading a component as a config writes it.
-
-    Attributes
-    ----------
-    component, declaration : Component and Declaration or None
-        None if something is wrong, or can only be checked with a class that may not be imported.
-    problems : list of Problem
-        All that is wrong.
-    complete : bool
-        Whether everything was checked; False where that needs classes that may not be imported.
-    lacks : bool
-        Whether a required parameter, of it or of a component in it, gets its values elsewhere.
-    """
-
-    component: Component | None = None
-    declaration: Declaration | None = None
-    problems: list[Problem] = field(default_factory=list)
-    complete: bool = True
-    lacks: bool = False
-
-
-def read_component(family: str, written: Any, importing: bool = True, swept: Collection[str] | None = ()) -> Reading:
-    """Read and judge a component: its form, its name, and the names and values of its parameters.
+def read_component(
+    family: str, written: Any, varied: Collection[str] | None = ()
+) -> tuple[Component | None, list[Problem]]:
+    """A component as a config writes it, and all that is wrong with its form, and the names and values in it.
 
     Parameters
     ----------
@@ -186,107 +161,62 @@ def read_component(family: str, written: Any, importing: bool = True, swept: Col
         Of the component.
     written : object
         `name`, `{name: {parameter: value}}`, or `{name: value}` (for the first parameter).
-    importing : bool
-        Whether classes may be imported, and components be built, to check what `parts.json` does not contain.
-    swept : collection of str, or None
+    varied : collection of str, or None
         Paths of parameters that get their values elsewhere (`estimator.C`); None: any that is missing.
+
+    Returns
+    -------
+    component : Component or None
+        None if something is wrong.
+    problems : list of Problem
     """
     try:
         name, params = _read_form(written)
     except UserError as error:
-        return Reading(problems=[((), str(error))])
+        return None, [((), str(error))]
     inner: Keys = () if isinstance(written, str) else (name,)
     try:
-        declaration = declared(family, name) if importing else look_up(family, name)
+        declaration = declared(family, name)
     except UserError as error:
-        return Reading(problems=[(inner, str(error))])
-    if declaration is None:
-        return Reading(complete=False)
+        return None, [(inner, str(error))]
     component, places, problems = _name_parameters(family, name, params, declaration, inner)
-    complete = declaration.is_indexed and not declaration.checks_itself
-    judge = _Judge(Reading(component, declaration, problems, complete), declaration, inner, places, importing, swept)
-    judge.judge(component)
-    return judge.reading
+    elsewhere = {path.partition(".")[0] for path in varied or ()}
+    for parameter in component.missing():
+        if varied is not None and parameter not in elsewhere:
+            problems.append((inner, f"{family} {name!r} needs the parameter {parameter!r}"))
+    for at, why in find_wrong_values(component, varied):
+        problems.append(((*places[str(at[0])], *at[1:]), why))
+    return None if problems else component, problems
 
 
-@dataclass
-class _Judge:
-    """Finds what is wrong with a component, and notes it in `reading`.
+def find_wrong_values(component: Component, varied: Collection[str] | None = None) -> Iterator[Problem]:
+    """What is wrong with the values of parameters, and with the components in them; parameters as in `read_component`.
 
-    Attributes
-    ----------
-    reading : Reading
-    declaration : Declaration
-    inner : tuple
-        The keys that lead to the component's parameters.
-    places : dict
-        Parameter → the keys that lead to it.
-    importing, swept
-        As in `read_component`.
+    The keys begin with the parameter. A parameter that the component does not have is passed over.
     """
-
-    reading: Reading
-    declaration: Declaration
-    inner: Keys
-    places: Mapping[str, Keys]
-    importing: bool
-    swept: Collection[str] | None
-
-    def judge(self, component: Component) -> None:
-        reading = self.reading
-        self._find_missing(component)
-        named = not reading.problems
-        for parameter in sorted(component.params.keys() & self.declaration.parameters.keys()):  # scikit-learn's order
-            self._judge_parameter(parameter, component.params[parameter], named)
-        if self.importing and not (reading.complete or reading.problems or reading.lacks):
-            reading.problems += _find_problems_of_instance(component, self.places, self.inner)
-            reading.complete = True
-        if reading.problems:
-            reading.component = None
-
-    def _find_missing(self, component: Component) -> None:
-        """The required parameters that are neither given nor swept."""
-        elsewhere = {path.partition(".")[0] for path in self.swept or ()}
-        for parameter in self.declaration.parameters:
-            if parameter in component.params or not self.declaration.requires(parameter):
-                continue
-            self.reading.lacks = True
-            if self.swept is not None and parameter not in elsewhere:
-                why = f"{component.family} {component.name!r} needs the parameter {parameter!r}"
-                self.reading.problems.append((self.inner, why))
-
-    def _judge_parameter(self, parameter: str, written: Any, named: bool) -> None:
-        """The value of one parameter, and the components in it; `named`: all parameters are known and given."""
-        place, problems = self.places[parameter], self.reading.problems
-        parts = list(nested.parts_of(self.declaration, parameter, written))
-        is_value = self.declaration.is_foreign or not parts
-        why = self.declaration.find_problem(parameter, written) if is_value and named else None
+    declaration = component.declaration()
+    for parameter in sorted(component.params.keys() & declaration.parameters.keys()):  # scikit-learn's order
+        written = component.params[parameter]
+        parts = list(nested.parts_of(declaration, parameter, written))
+        why = declaration.find_problem(parameter, written) if declaration.is_foreign or not parts else None
         if why:
-            problems.append((place, why))
-            return
-        if parameter == self.declaration.steps:
-            problems += [((*place, *at), why) for at, why in nested.find_wrong_steps(written)]
-        for path, keys, family, each in parts:
-            part = read_component(family, each, self.importing, self._swept_in(parameter, path))
-            self._judge_part(parameter, keys, part)
+            yield (parameter,), why
+            continue
+        if parameter == declaration.steps:
+            for at, why in nested.find_wrong_steps(written):
+                yield (parameter, *at), why
+        for part in parts:
+            _, problems = read_component(part.family, part.written, _below(part.name, varied))
+            for at, why in problems:
+                yield (*part.keys, *at), why
 
-    def _swept_in(self, parameter: str, path: tuple[str, ...]) -> Collection[str] | None:
-        """The swept parameters of a component in a parameter."""
-        if not self.swept:
-            return self.swept
-        prefix = ".".join((parameter, *path, ""))
-        return [each.removeprefix(prefix) for each in self.swept if each.startswith(prefix)]
 
-    def _judge_part(self, parameter: str, keys: Keys, part: Reading) -> None:
-        """Note what was found of a component in a parameter, to which `keys` lead."""
-        reading = self.reading
-        reading.problems += [((*self.places[parameter], *keys, *at), why) for at, why in part.problems]
-        reading.lacks |= part.lacks
-        reading.complete &= part.complete
-        reading.complete &= parameter in self.declaration.components
-        reading.complete &= self.declaration.surely_takes(parameter, part.declaration)
-        if part.declaration is None:
-            reading.component = None
+def _below(name: str, varied: Collection[str] | None) -> Collection[str] | None:
+    """The varied parameters of a component in a parameter."""
+    if not varied:
+        return varied
+    prefix = f"{name}."
+    return [path.removeprefix(prefix) for path in varied if path.startswith(prefix)]
 
 
 def _read_form(written: Any) -> tuple[str, Any]:
@@ -323,21 +253,27 @@ def _name_parameters(
 _BLAMED = re.compile(r"The '(\w+)' parameter of")
 
 
-def _find_problems_of_instance(component: Component, places: Mapping[str, Keys], inner: Keys) -> Iterator[Problem]:
-    """Why the component cannot be built. scikit-learn reports one wrong parameter at a time, so it is removed for a
-    retry.
+def find_failure(component: Component) -> Problem | None:
+    """What is wrong first where a component is built, which its values do not tell each by itself.
+
+    The keys lead to it in `component.plain()`. None if it can be built, or if a parameter that it needs is not given.
     """
-    params = dict(component.params)
-    while True:
-        try:
-            Component(component.family, component.name, params).build()
-        except (UserError, ValueError, TypeError) as error:
-            message = " ".join(str(error).split())
-        else:
-            return
-        blamed = _BLAMED.search(message)
-        key = blamed[1] if blamed else ""
-        yield places.get(key, inner), message
-        if key not in params or component.declaration().requires(key):
-            return
-        del params[key]
+    try:
+        component.build()
+    except (UserError, ValueError, TypeError) as error:
+        why = str(error)
+    except Exception as error:  # whatever a class of another package may raise that is given a wrong value
+        why = f"cannot be made: {type(error).__name__}: {error}"
+    else:
+        return None
+    if not component.is_whole():
+        return None
+    inner: Keys = (component.name,) if component.params else ()
+    for part in component.inner():
+        failure = find_failure(Component.parse(part.family, part.written))
+        if failure is not None:
+            return (*inner, *part.keys, *failure[0]), failure[1]
+    blamed = _BLAMED.search(why)
+    if blamed and blamed[1] in component.params:
+        inner = (*inner, blamed[1])
+    return inner, " ".join(why.split())

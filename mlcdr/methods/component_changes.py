@@ -38,8 +38,8 @@ def with_parameter(component: Component, keys: tuple[str, ...], value: Any) -> C
     if key not in component.declaration().parameters:
         return None
     if inner:
-        part = component.part(key)
-        value = _changed(component.params.get(key) if part is None else part, tuple(inner), value)
+        written = component.parts().get(key, component.params.get(key))
+        value = _changed(written, tuple(inner), value)
         if value is _NOTHING:
             return None
     return Component(component.family, component.name, {**component.params, key: value})

@@ -65,8 +65,6 @@ class Declaration:
         Whether it is a classifier (None: an instance must tell).
     judges_learner : bool
         Whether it has a `misfit` of its own.
-    checks_itself : bool
-        Whether only an instance can tell that all parameters are right: the class has checks beyond its constraints.
     is_indexed, is_foreign : bool
         Whether this is from `parts.json`; whether the class is of another installed package, with other conventions.
     steps : str
@@ -91,7 +89,6 @@ class Declaration:
     methods: tuple[str, ...] = ()
     is_classifier: bool | None = None
     judges_learner: bool = False
-    checks_itself: bool = False
     is_indexed: bool = False
     is_foreign: bool = False
     steps: str = ""
@@ -156,13 +153,6 @@ class Declaration:
         listed = ", ".join(self.parameters) or "none"
         return f"unknown parameter of {component}{hint} (known: {listed})"
 
-    def surely_takes(self, parameter: str, part: Declaration | None) -> bool:
-        """Whether an instance of a built-in component surely is what a parameter may be."""
-        if part is None or not part.is_indexed:
-            return False
-        asked = [set(each["methods"]) for each in alternatives(self.parameters[parameter]) if "methods" in each]
-        return any(names <= set(part.methods) for names in asked)
-
     def find_problem(self, parameter: str, written: Any) -> str | None:
         """Why a parameter cannot have a plain value; None if it can, or nothing is known."""
         shown = f"The {parameter!r} parameter of {self.name}"
@@ -187,7 +177,7 @@ def parameters(cls: type) -> dict[str, Any]:
 @cache
 def declaration_of(cls: type) -> Declaration:
     """What a class declares."""
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import ClassifierMixin
 
     from mlcdr.methods.contracts import LabelSpace, Learner, declared
 
@@ -214,7 +204,6 @@ def declaration_of(cls: type) -> Declaration:
         methods=tuple(name for name in _METHODS if hasattr(cls, name) or hasattr(cls, "__getattr__")),
         is_classifier=issubclass(cls, ClassifierMixin) if cls.__module__.startswith("mlcdr.") else None,
         judges_learner=own not in (None, inherited),
-        checks_itself=getattr(cls, "_validate_params", None) is not BaseEstimator._validate_params,
         is_foreign=is_foreign(cls),
         steps=_steps_of(cls),
     )

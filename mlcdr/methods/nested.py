@@ -6,8 +6,8 @@ with one dotted key (`estimator: {sklearn.svm.SVC: {C: 1.0}}`), and named estima
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from mlcdr.errors import describe
 from mlcdr.methods.declarations import Declaration
@@ -23,34 +23,53 @@ Problem = tuple[Keys, str]
 """Where something is wrong, and what."""
 
 
-def part_family(declaration: Declaration, parameter: str, written: Any) -> str | None:
-    """The family of the component that a parameter is given as; None if the written value is not a component."""
-    family = declaration.components.get(parameter)
-    if family:
-        return family if isinstance(written, str | Mapping) else None
-    return NESTED if not declaration.is_ours and is_component(written) else None
+class Inner(NamedTuple):
+    """A component that a parameter is given as, or that its value contains.
 
-
-def parts_of(
-    declaration: Declaration, parameter: str, written: Any
-) -> Iterator[tuple[tuple[str, ...], Keys, str, Any]]:
-    """The components that a parameter is given as, or that its value contains.
-
-    For each the names and the keys that lead from the parameter to it, its family, and what is written.
+    Attributes
+    ----------
+    name : str
+        The parameter, in a list or mapping with the component's name or number there: `steps.scale`.
+    keys : tuple
+        The parameter, and the keys that lead to it from there.
+    family : str
+    written : object
+        What is written of it.
     """
-    if family := part_family(declaration, parameter, written):
-        yield (), (), family, written
+
+    name: str
+    keys: Keys
+    family: str
+    written: Any
+
+
+def parts_of(declaration: Declaration, parameter: str, written: Any) -> Iterator[Inner]:
+    """The components that a parameter is given as, or that its value contains."""
+    family = declaration.components.get(parameter)
+    if family and isinstance(written, str | Mapping):
+        yield Inner(parameter, (parameter,), family, written)
     elif not declaration.is_ours:
-        yield from _nested(written)
+        yield from _walk(parameter, (parameter,), written)
 
 
-def _nested(written: Any) -> Iterator[tuple[tuple[str, ...], Keys, str, Any]]:
-    """The components in a list or mapping, as `parts_of` gives them."""
-    for name, keys, each in entries(written):
-        if is_component(each):
-            yield (name,), keys, NESTED, each
-        else:
-            yield from (((name, *path), (*keys, *inner), *rest) for path, inner, *rest in _nested(each))
+def _walk(name: str, keys: Keys, written: Any) -> Iterator[Inner]:
+    """The components in a value of that name, to which these keys lead."""
+    if is_component(written):
+        yield Inner(name, keys, NESTED, written)
+        return
+    for inner, more, each in entries(written):
+        yield from _walk(f"{name}.{inner}", (*keys, *more), each)
+
+
+def replaced(written: Any, replace: Callable[[Any], Any]) -> Any:
+    """A value with something else in place of each component in it."""
+    if is_component(written):
+        return replace(written)
+    if isinstance(written, Mapping):
+        return {key: replaced(each, replace) for key, each in written.items()}
+    if isinstance(written, list | tuple):
+        return type(written)([replaced(each, replace) for each in written])
+    return written
 
 
 def entries(written: Any) -> Iterator[tuple[str, Keys, Any]]:

@@ -322,30 +322,12 @@ def _find_in_sklearn(name: str) -> str:
     return ""
 
 
-def look_up(family: str, name: str) -> Declaration | None:
-    """The declaration of a built-in component, from `parts.json`; None for any other, whose class takes long to import.
-
-    Raises
-    ------
-    UnknownComponent
-        When there is no such name.
-    """
-    target = _target(family, name)
-    found = read_parts().get(f"{family}.{name}") if name in BUILT_IN.get(family, {}) else None
-    return found if found is not None and found.target == target else None
-
-
 def declared(family: str, name: str) -> Declaration:
-    """The declaration of a component: from `parts.json`, or else from its class.
+    """The declaration of a component: from `parts.json`, or else from its class, which is imported.
 
     Raises
     ------
     UnknownComponent
         When there is no such name, module or class.
     """
-    return look_up(family, name) or declared_by_class(family, name)
-
-
-def declared_by_class(family: str, name: str) -> Declaration:
-    """What the class of a component declares; errors as `declared`."""
-    return declaration_of(resolve(family, name))
+    return read_parts().get(f"{family}.{name}") or declaration_of(resolve(family, name))

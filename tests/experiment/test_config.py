@@ -426,6 +426,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_file(problems):
         ["f.yaml:3", "splits.seed"],
         ["f.yaml:4", "metrics.0"],
         ["f.yaml:4", "metrics.1.f1.zero_division"],
+        ["f.yaml:6", "methods.A.label_space.plst.n_components"],
         ["f.yaml:6", "methods.A.label_space.plst.foo"],
         ["f.yaml:6", "methods.A.learner.ridge.alpha"],
         ["f.yaml:7", "methods.B.learner.ridge.alpha"],
