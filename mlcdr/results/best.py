@@ -112,7 +112,8 @@ def show_best(
     point = keys_of(means)
     of_grids = scores[scores["method"].isin(grids)]
     taken = take_best(of_grids, grids, experiment, folder)
-    won = group(number_repetitions(taken, experiment), point)["repetition"]
+    of_repetitions = number_repetitions(taken, experiment)
+    won = group(of_repetitions, point)["repetition"]
     won = won.agg(["nunique", "min"]).reset_index()
     # of those that won equally often the best over all repetitions, and then the first
     shown = summarise(of_grids, point).merge(won, on=point)

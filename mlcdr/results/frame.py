@@ -101,10 +101,11 @@ def summarise(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     found = scores[list(by)].drop_duplicates(ignore_index=True)
     values = group(scores, by)["value"].agg(list)
+    sizes = values.map(len).to_numpy(int)
     found["mean"] = values.map(_mean).to_numpy(float)
     found["std"] = values.map(_std).to_numpy(float)
-    found["n"] = values.map(len).to_numpy(int)
-    found.insert(len(found.columns) - 1, "se", found["std"] / np.sqrt(found["n"]))
+    found["se"] = found["std"] / np.sqrt(sizes)
+    found["n"] = sizes
     return found
 
 
@@ -145,7 +146,9 @@ def round_columns(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 def are_same(a: Any, b: Any) -> Any:
     """Whether means differ by rounding only; of two arrays, element by element."""
-    return abs(a - b) <= np.maximum(1e-12, 1e-9 * np.maximum(abs(a), abs(b)))
+    larger = np.maximum(abs(a), abs(b))
+    allowed = np.maximum(1e-12, 1e-9 * larger)
+    return abs(a - b) <= allowed
 
 
 def rank_means(means: np.ndarray, higher_is_better: bool) -> np.ndarray:
@@ -157,19 +160,10 @@ def rank_means(means: np.ndarray, higher_is_better: bool) -> np.ndarray:
     [2.5, 1.0, 2.5]
     """
     gains = means if higher_is_better else -means
-    is_behind = gains[:, None] < gains
+    own = gains[:, None]
     # an equal one counts half, and each is equal to itself
-    ahead = np.where(are_same(gains[:, None], gains), 0.5, is_behind)
+    ahead = np.where(are_same(own, gains), 0.5, own < gains)
     return ahead.sum(axis=1) + 0.5
-
-
-def are_complete(cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
-    """Which rows of a summary are over as many splits as any of their group: others cannot be compared with it.
-
-    A method may fail on the hard splits.
-    """
-    most = group(cells, by)["n"].transform("max")
-    return cells["n"] == most
 
 
 def are_best(

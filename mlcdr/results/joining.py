@@ -114,11 +114,11 @@ def _join_experiments(every: Sequence[Results]) -> Experiment:
 
 def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
     first, *others = every
-    common = set(first.metrics).intersection(*(each.metrics for each in others))
-    if not common:
+    common = set.intersection(*(set(each.metrics) for each in every))
+    metrics = tuple(metric for metric in first.metrics if metric in common)
+    if not metrics:
         have = "; ".join(f"{each.folder}: {', '.join(each.metrics)}" for each in every)
         raise ResultsError(f"no metric is common to the folders ({have})")
-    metrics = tuple(metric for metric in first.metrics if metric in common)
     for metric in metrics:
         for each in others:
             if each.metric_facts(metric) != first.metric_facts(metric):

@@ -26,8 +26,8 @@ from mlcdr.results.best import average_repetitions, show_best, swept_of, take_be
 from mlcdr.results.exports import NoResults, import_scores, import_summary, import_tuning
 from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import (
-    are_complete,
     drop_undefined,
+    group,
     keys_of,
     list_keys,
     order_columns,
@@ -265,10 +265,12 @@ class Results:
         return method in self._lacking.get(path, ())
 
     def are_comparable(self, cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
-        """Which rows of a summary can be compared with their group: those over all splits; in joined folders all."""
-        if self.joined:
-            return pd.Series(True, index=cells.index)
-        return are_complete(cells, by)
+        """Which rows of a summary can be compared with their group: those over as many splits as any of it.
+
+        A method may fail on the hard splits. In joined folders all can be compared.
+        """
+        most = group(cells, by)["n"].transform("max")
+        return (cells["n"] == most) | self.joined
 
     @cached_property
     def with_results(self) -> frozenset[str]:

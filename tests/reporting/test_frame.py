@@ -2,12 +2,13 @@
 
 import math
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from mlcdr.results.frame import are_best, are_complete, make_places, summarise
+from mlcdr.results.frame import are_best, make_places, summarise
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, experiment, write_folder
 
@@ -86,5 +87,7 @@ def test_an_unknown_error_spares_nothing():
     assert are_best(cells([0.2, 0.2001], math.nan, 1), ["metric"], {LOSS: False}).to_list() == [True, False]
 
 
-def test_only_numbers_over_as_many_splits_are_comparable():
-    assert are_complete(cells([0.1, 0.2, 0.3], 0.1, [5, 4, 5]), ["metric"]).to_list() == [True, False, True]
+def test_only_numbers_over_as_many_splits_are_comparable(found):
+    fewer = cells([0.1, 0.2, 0.3], 0.1, [5, 4, 5])
+    assert found.are_comparable(fewer, ["metric"]).to_list() == [True, False, True]
+    assert replace(found, joined=True).are_comparable(fewer, ["metric"]).all()
