@@ -13,7 +13,7 @@ from mlcdr import __version__
 from mlcdr.cli import doctor
 from mlcdr.errors import UserError
 from mlcdr.experiment.loading import experiment_from, load_experiment
-from mlcdr.experiment.new_config import write_draft
+from mlcdr.experiment.new_config import write_config
 from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods import registry
 from tests import small
@@ -105,8 +105,8 @@ def test_every_component_has_a_config(family: str, name: str) -> None:
     written = f"{family}:{name}" if several else name
     if several:
         with pytest.raises(UserError, match=f"{name!r} is the name of several components: write .*{written}"):
-            write_draft("e", methods=[name])
-    (spec,) = experiment_from(read_yaml_text(write_draft("e", methods=[written]).text, "new").data).methods.values()
+            write_config("e", methods=[name])
+    (spec,) = experiment_from(read_yaml_text(write_config("e", methods=[written]).text, "new").data).methods.values()
     one_label = getattr(registry.resolve(family, name), "one_label", False)
     assert spec.plain()[family] == ({"binary_relevance": {"estimator": name}} if one_label else name)
     if name.startswith("kernel_"):
@@ -117,7 +117,7 @@ def test_a_data_set_that_must_be_fetched_is_noted(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("MLCDR_DATASETS", raising=False)
     assert (
         "#   scene is not at hand: mlcdr datasets fetch scene"
-        in write_draft("e", datasets=["yeast", "scene"]).text.splitlines()
+        in write_config("e", datasets=["yeast", "scene"]).text.splitlines()
     )
 
 

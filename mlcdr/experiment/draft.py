@@ -107,9 +107,9 @@ class Draft:
             return validate(written)
         except ValidationError as error:
             for problem in problems_of(error):
-                in_list = len(at) > 1  # the only one of a list that was made for it
-                below = Problem(problem.path[1:], problem.text, problem.code) if in_list else problem
-                self.report(below.below(*at))
+                # An entry was the only one of a list that was made for it; its own number replaces 0.
+                inner = problem.path[len(at) - 1 :]
+                self.report(Problem((*at, *inner), problem.text))
             return None
 
     def entries(self, key: str) -> dict[int, Any]:

@@ -27,7 +27,7 @@ _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learn
 _IMPUTER = "sklearn.impute.SimpleImputer"
 
 
-class Draft(NamedTuple):
+class NewConfig(NamedTuple):
     """A new config.
 
     Attributes
@@ -42,13 +42,13 @@ class Draft(NamedTuple):
     unreadable: str
 
 
-def write_draft(
+def write_config(
     name: str,
     datasets: Sequence[str] = DATASETS,
     methods: Sequence[str] = METHODS,
     metrics: Sequence[str] = METRICS,
     labels: Any = None,
-) -> Draft:
+) -> NewConfig:
     """Write the text of a config, and check it.
 
     Parameters
@@ -92,7 +92,7 @@ def write_draft(
         methods=[(dump_line(row), dump_line(_in_order(parts))) for row, parts in rows.items()],
     )
     experiment_from(read_yaml_text(text, "the new config").data, source="the new config", look_up=False)
-    return Draft(text, problems[0] if problems else "")
+    return NewConfig(text, problems[0] if problems else "")
 
 
 def read_labels(texts: Sequence[str] | None) -> Any:
@@ -175,12 +175,11 @@ def _read_method(written: str) -> dict[str, Any]:
 def _read_component(written: str) -> tuple[str, str]:
     """Family and name of `name`, of a dotted path (a learner), or of `family:name` where a name is in several."""
     chosen, _, name = written.rpartition(":")
-    if "." in name and chosen in ("", *_ORDER):
-        family = chosen or "learner"
-        registry.declared(family, name)  # raises where there is no such class
-        return family, name
-    families = [family for family in _ORDER if name in registry.names(family) and chosen in ("", family)]
+    families = [family for family in _ORDER if name in registry.names(family)]
+    if chosen or "." in name:
+        families = [chosen or "learner"]
     if len(families) == 1:
+        registry.declared(families[0], name)  # raises where there is no such class
         return families[0], name
     if families:
         which = " or ".join(f"{family}:{name}" for family in families)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,7 @@ def _read_finding(item: Any) -> Problem:
     path = tuple(step for step in item["loc"] if step != "[key]")  # pydantic's word for the key itself
     if item["type"] == "problem":
         return Problem(path, item["ctx"]["text"], item["ctx"]["code"])
-    return Problem(path, describe_finding(item), item["type"])
+    return Problem(path, _describe_finding(item), item["type"])
 
 
 def find_by(check: Callable[[Any], object], value: Any, at: KeyPath) -> list[Problem]:
@@ -107,7 +107,8 @@ class Strict(BaseModel):
         for problem in found:
             key = str(problem.path[-1]) if len(problem.path) == 1 else ""
             if problem.code == "extra_forbidden":
-                problems.append(Problem(problem.path, describe_unknown_key(key, known)))
+                text = f"unknown key{suggest_name(key, known)} (known: {', '.join(known)})"
+                problems.append(Problem(problem.path, text))
             elif problem.code != "missing" or not suggest_name(key, unknown):
                 problems.append(problem)
         raise refusal(*problems)
@@ -143,13 +144,11 @@ _EXPECTED = {
 """The type of a pydantic error, or its beginning → what is right."""
 
 
-def describe_finding(item: Any, known: Iterable[str] = ()) -> str:
-    """One of pydantic's errors in our words; `known` are the keys that are allowed at that place."""
+def _describe_finding(item: Any) -> str:
+    """One of pydantic's errors in our words, but for unknown keys."""
     kind, value, context = item["type"], item["input"], item.get("ctx", {})
     if kind == "missing":
         return "this key is missing"
-    if kind == "extra_forbidden":
-        return describe_unknown_key(str(item["loc"][-1]), list(known))
     if kind == "value_error":
         return str(context["error"])
     if kind in ("too_short", "string_too_short"):
@@ -166,8 +165,3 @@ def describe_finding(item: Any, known: Iterable[str] = ()) -> str:
         return f"{item['msg'][0].lower()}{item['msg'][1:]}, found {describe(value)}"
     hint = " (put it in quotes)" if expected == "text" and isinstance(value, bool | int | float) else ""
     return f"must be {expected}, found {describe(value)}{hint}"
-
-
-def describe_unknown_key(key: str, known: Collection[str]) -> str:
-    """What is wrong with a key that there is not, and which there are."""
-    return f"unknown key{suggest_name(key, known)} (known: {', '.join(known)})"
