@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.record_file import NoRecord, Point, Records, reading
+from mlcdr.results.record_file import PLACE, NoRecord, Point, Records, reading
 from mlcdr.results.store import started, this_host
 
 _CLOCK = 2  # seconds
@@ -47,7 +47,7 @@ def read_failures(folder: Path) -> list[Failed]:
     ResultsError
         As `read_planned`.
     """
-    return [Failed(*row) for row in read_planned(folder, "failed", "dataset", "method", "point", "split", "error")]
+    return [Failed(*row) for row in read_planned(folder, "failed", *PLACE, "error")]
 
 
 # -------------------------------------------------------------------- how far a folder is
@@ -136,8 +136,7 @@ def _progress(folder: Path) -> Progress:
         runs = records.rows("runs", "process", "jobs", "started", "ended", "outcome", condition="ORDER BY number")
         planned = _frame(records, "planned", "key", "dataset", "method", condition="ORDER BY position")
         trials = _frame(records, "trials", "key", "dataset", "status", "crash", "seconds")
-        columns = ("key", "dataset", "method", "point", "split", "error")
-        failed = records.rows("trials", *columns, condition="WHERE status = 'failed'")
+        failed = records.rows("trials", "key", *PLACE, "error", condition="WHERE status = 'failed'")
     if not runs:
         raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
     run = _run(*runs[-1])

@@ -31,6 +31,8 @@ from mlcdr.errors import ResultsError
 from mlcdr.whole_files import is_regular_file, make_temporary_path
 
 NAME = "trials.sqlite"
+PLACE = ("dataset", "method", "point", "split")
+"""The columns of a trial's place, the same for any version of its method."""
 
 _FORMAT = 2
 _NO_LONGER = 1  # the format of nine tables
@@ -59,7 +61,7 @@ _Date = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9
 _Process = Annotated[str, Field(pattern=r"^\S+ [1-9][0-9]{0,8}( [0-9]{1,20})?$")]
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Point = Annotated[Json[dict[str, str]], AfterValidator(_as_pairs)]
-_NOW = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
+NOW = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
 
 
 class _Column(NamedTuple):
@@ -81,7 +83,7 @@ _TABLES: dict[str, dict[str, _Column]] = {
         # What ended its worker process: SIGKILL, exit 3; or the limit that was passed: seconds, memory.
         "crash": _Column("TEXT NOT NULL", str),
         "seconds": _Column("REAL", _Seconds | None),  # of one worker: its share of what its group took
-        "recorded": _Column(f"TEXT NOT NULL DEFAULT ({_NOW})", _Date),
+        "recorded": _Column(f"TEXT NOT NULL DEFAULT ({NOW})", _Date),
         # JSON; null stands for what is not defined.
         "scores": _Column("TEXT NOT NULL", Json[dict[str, float | None]]),  # metric → value
         "chosen": _Column("TEXT NOT NULL", Json[dict[str, str]]),  # tuned path → value
@@ -98,7 +100,7 @@ _TABLES: dict[str, dict[str, _Column]] = {
         "number": _Column("INTEGER PRIMARY KEY", _Number),
         "process": _Column("TEXT NOT NULL", _Process),  # HOST PID START; of an older run without START
         "jobs": _Column("INTEGER NOT NULL", _Number),  # 0: it has no plan yet
-        "started": _Column(f"TEXT NOT NULL DEFAULT ({_NOW})", _Date),
+        "started": _Column(f"TEXT NOT NULL DEFAULT ({NOW})", _Date),
         "ended": _Column("TEXT", _Date | None),  # NULL: it has not, or it was killed
         "outcome": _Column("TEXT", str | None),
     },

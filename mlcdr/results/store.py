@@ -21,7 +21,7 @@ import psutil
 
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
-from mlcdr.results.record_file import NAME, Point, empty_record, explain_errors, rows, writing
+from mlcdr.results.record_file import NAME, NOW, PLACE, Point, empty_record, explain_errors, rows, writing
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -146,10 +146,9 @@ class Store:
 
     def end(self, outcome: str) -> None:
         """Record how the run ended (`finished`, `interrupted`, or an error)."""
-        when = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
         outcome = outcome.encode(errors="backslashreplace").decode()  # an error may name a path that is not UTF-8
         with self._explain("cannot record the end of the run"):
-            self._db.execute(f"UPDATE runs SET ended = {when}, outcome = ? WHERE number = ?", (outcome, self._run))
+            self._db.execute(f"UPDATE runs SET ended = {NOW}, outcome = ? WHERE number = ?", (outcome, self._run))
         self._run = None
 
     def forget_run(self) -> None:
@@ -180,11 +179,11 @@ class Store:
 
     def failed_places(self) -> set[Place]:
         """Where trials failed, whatever version of a method it was: (data set, method, point, split)."""
-        return set(self._rows(*_PLACE, status="failed"))
+        return set(self._rows(*PLACE, status="failed"))
 
     def crashed_places(self) -> set[Place]:
         """As `failed_places`, of those that ended their worker process."""
-        return {tuple(at) for *at, crash in self._rows(*_PLACE, "crash", status="failed") if crash}
+        return {tuple(at) for *at, crash in self._rows(*PLACE, "crash", status="failed") if crash}
 
     def failures(self, keys: Sequence[str]) -> dict[str, str]:
         """The tracebacks of failed trials among `keys`, in their order."""
@@ -240,9 +239,6 @@ def _json(content: Any) -> str:
 def _or_null(value: float) -> float | None:
     """A number as JSON has it: null where it is not defined."""
     return None if math.isnan(value) else value
-
-
-_PLACE = ("dataset", "method", "point", "split")
 
 
 def _opened_lock(folder: Path) -> io.FileIO:

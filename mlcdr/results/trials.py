@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from mlcdr.experiment.model import Experiment
 from mlcdr.results.frame import CHOSEN, SCORES, keys_of
 from mlcdr.results.record import read_planned
-from mlcdr.results.record_file import NoRecord, Point
+from mlcdr.results.record_file import PLACE, NoRecord
 
 
 def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
@@ -28,19 +28,17 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
         When the record cannot be read, or holds what a run does not write.
     """
     try:
-        trials = read_planned(folder, "done", "dataset", "method", "point", "split", "scores")
+        trials = _read_trials(folder, experiment, "scores")
     except NoRecord:
         return None
-    paths = experiment.varied
     labels = [metric.label for metric in experiment.metrics]
     rows = []
-    for dataset, method, point, split, scores in trials:
-        place = (dataset, method, *_values(point, paths), split)
+    for place, scores in trials:
         for label in labels:
             value = scores.get(label)
             if value is not None:
                 rows.append((*place, label, value))
-    frame = pd.DataFrame(rows, columns=["dataset", "method", *paths, *SCORES])
+    frame = _make_frame(rows, experiment, *SCORES)
     texts = dict.fromkeys(keys_of(frame), "category")
     return frame.astype({**texts, "value": float})
 
@@ -61,17 +59,15 @@ def read_tuning(folder: Path, experiment: Experiment) -> tuple[pd.DataFrame, pd.
     ResultsError
         As `read_scores`; also where there is no record with a plan.
     """
-    paths = experiment.varied
     choices, tries, values = [], [], []
-    trials = read_planned(folder, "done", "dataset", "method", "point", "split", "chosen", "tried")
-    for dataset, method, point, split, chosen, tried in trials:
-        place = (dataset, method, *_values(point, paths), split)
+    for place, chosen, tried in _read_trials(folder, experiment, "chosen", "tried"):
+        dataset, method, *_, split = place
         choices += [(*place, parameter, value) for parameter, value in chosen.items()]
         for tuned, value in tried:
             if value is not None:
                 tries.append({"dataset": dataset, "method": method, "split": split, **tuned})
                 values.append(value)
-    of_choices = pd.DataFrame(choices, columns=["dataset", "method", *paths, *CHOSEN])
+    of_choices = _make_frame(choices, experiment, *CHOSEN)
     of_tries = pd.DataFrame(tries) if tries else pd.DataFrame(columns=["dataset", "method", "split"])
     return of_choices, of_tries.fillna("").assign(value=pd.Series(values, dtype=float))
 
@@ -90,18 +86,23 @@ def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
     ResultsError
         As `read_scores`; also where there is no record with a plan.
     """
-    paths = experiment.varied
     rows = []
-    trials = read_planned(folder, "done", "dataset", "method", "point", "split", "by_label")
-    for dataset, method, point, split, by_label in trials:
-        place = (dataset, method, *_values(point, paths), split)
+    for place, by_label in _read_trials(folder, experiment, "by_label"):
         for metric in experiment.by_label:
             if metric in by_label:
                 rows.append((*place, metric, by_label[metric]))
-    return pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "metric", "values"])
+    return _make_frame(rows, experiment, "split", "metric", "values")
 
 
-def _values(point: Point, paths: Sequence[str]) -> list[str]:
-    """The value of each path, `""` where the point does not have it."""
-    values = dict(point)
-    return [values.get(path, "") for path in paths]
+def _read_trials(folder: Path, experiment: Experiment, *columns: str) -> list[tuple[Any, ...]]:
+    """The place of each finished trial (data set, method, value of each varied path, split), and columns of it."""
+    rows = []
+    for dataset, method, point, split, *found in read_planned(folder, "done", *PLACE, *columns):
+        values = dict(point)
+        at = [values.get(path, "") for path in experiment.varied]
+        rows.append(((dataset, method, *at, split), *found))
+    return rows
+
+
+def _make_frame(rows: list[Any], experiment: Experiment, *columns: str) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["dataset", "method", *experiment.varied, *columns])
