@@ -65,7 +65,7 @@ class DaskCluster:
         UserError
             When there is no scheduler.
         """
-        with _connect(self._scheduler) as client:
+        with contextlib.closing(_connect(self._scheduler)) as client:
             return max(1, int(client.scheduler_info(n_workers=0)["total_threads"]))
 
     def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:
