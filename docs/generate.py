@@ -212,7 +212,7 @@ def methods() -> str:
         names = [name for name in registry.names(family) if _is_ours(registry.resolve(family, name))]
         if names:
             listed = "\n".join(
-                f"- [`{name}`](#{family}-{name}): {registry.declared(family, name).summary}" for name in names
+                f"- [`{name}`](#{family}-{name}): {registry.find_declaration(family, name).summary}" for name in names
             )
             parts += [f"## {family}\n", f"{FAMILIES.get(family, '')}\n".lstrip(), f"{listed}\n"]
             parts += [_component(family, name) for name in names]
@@ -231,7 +231,7 @@ def _component(family: str, name: str) -> str:
     defaults = registry.parameters(cls).items()
     shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
     own = markdown(inspect.getdoc(cls) or "", level=4)
-    gives = registry.declared(family, name).gives
+    gives = registry.find_declaration(family, name).gives
     given = f"Gives {gives}.\n\n" if gives else ""
     return f'<a id="{family}-{name}"></a>\n\n### {name}\n\n`{name}({shown})`\n\n{given}{own}'
 

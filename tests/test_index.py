@@ -25,13 +25,13 @@ from tests import small
 VALUES = [None, True, False, -1, 0, 1, 2, 10**12, -0.5, 0.0, 0.2, 1.0, 1.5, float("inf"), float("nan")]
 VALUES += ["", "auto", "top", "random", "0%", "20%", "120%", [], [1, 2], ["a"], {}, {"eigenvalues": 0.9}]
 
-PART = next(iter(registry.declared("learner", "binary_relevance").components))
+PART = next(iter(registry.find_declaration("learner", "binary_relevance").components))
 COMPONENTS = [(family, name) for family, known in BUILT_IN.items() for name in known]
 
 
 @pytest.mark.parametrize(("family", "name"), COMPONENTS)
 def test_the_schema_says_what_the_class_says(family: str, name: str) -> None:
-    shipped, declared = registry.declared(family, name), declaration_of(registry.resolve(family, name))
+    shipped, declared = registry.find_declaration(family, name), declaration_of(registry.resolve(family, name))
     assert shipped.is_indexed
     now = json.loads(json.dumps(declared.to_schema()))
     assert shipped == Declaration.from_schema(now), "`make docs` writes the schema anew"
@@ -42,7 +42,7 @@ def test_the_schema_says_what_the_class_says(family: str, name: str) -> None:
 
 @pytest.mark.parametrize(("family", "name"), COMPONENTS)
 def test_values_are_judged_as_scikit_learn_does(family: str, name: str) -> None:
-    declared, cls = registry.declared(family, name), registry.resolve(family, name)
+    declared, cls = registry.find_declaration(family, name), registry.resolve(family, name)
     for parameter, constraints in cls._parameter_constraints.items():
         if parameter not in declared.parameters:
             continue
@@ -81,7 +81,7 @@ def is_number_in_disguise(value: Any, constraints: list[Any]) -> bool:
 
 
 def test_a_component_that_is_not_in_the_index_is_known_by_its_class() -> None:
-    declared = registry.declared("learner", "sklearn.svm.LinearSVC")
+    declared = registry.find_declaration("learner", "sklearn.svm.LinearSVC")
     assert not declared.is_indexed
     assert list(declared.parameters)[:2] == ["penalty", "loss"]
 

@@ -95,7 +95,7 @@ def _component(family: str) -> dict[str, Any]:
 
 def _parameters(family: str, name: str) -> dict[str, Any]:
     """What may be written of a component's parameters: a mapping, nothing, or the value of the first."""
-    own = registry.declared(family, name).to_schema()
+    own = registry.find_declaration(family, name).to_schema()
     first = [{"allOf": [each, {"not": {"type": "object"}}]} for each in own["properties"].values()][:1]
     return {"anyOf": [own, {"type": "null"}, *first]}
 

@@ -48,7 +48,7 @@ def list_methods() -> pd.DataFrame:
     rows = []
     for family in registry.BUILT_IN:
         for name in registry.names(family):
-            declared = registry.declared(family, name)
+            declared = registry.find_declaration(family, name)
             rows.append((family, name, declared.target.rpartition(":")[2], declared.summary))
     return pd.DataFrame(rows, columns=["family", "name", "class", "description"])
 

@@ -28,7 +28,7 @@ def complete_components(incomplete: str) -> Words:
     for family, built_in in registry.BUILT_IN.items():
         for name in registry.names(family):
             # a component of another package would have to be imported to say what it is
-            summary = registry.declared(family, name).summary if name in built_in else ""
+            summary = registry.find_declaration(family, name).summary if name in built_in else ""
             words.append((before + name, summary))
     return words
 

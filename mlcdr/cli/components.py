@@ -37,7 +37,7 @@ def _list_components(known: Mapping[str, list[str]]) -> None:
         none = "" if names else " none built in; give a dotted path to your own class"
         print(f"{family}:{none}")
         for name in names:
-            declared = registry.declared(family, name)
+            declared = registry.find_declaration(family, name)
             gives = f" [{declared.gives}]" if declared.gives else ""
             print(f"  {name:<{width}} {declared.summary}{gives}")
 
@@ -62,7 +62,7 @@ def _describe_component(name: str, known: Mapping[str, list[str]]) -> None:
         print()
         print(inspect.getdoc(cls) or "")
         print()
-        gives = registry.declared(family, name).gives if families else ""
+        gives = registry.find_declaration(family, name).gives if families else ""
         if gives:
             print(f"Gives {gives}.")
             print()

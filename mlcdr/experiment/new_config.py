@@ -179,7 +179,7 @@ def _read_component(written: str) -> tuple[str, str]:
     if chosen or "." in name:
         families = [chosen or "learner"]
     if len(families) == 1:
-        registry.declared(families[0], name)  # raises where there is no such class
+        registry.find_declaration(families[0], name)  # raises where there is no such class
         return families[0], name
     if families:
         which = " or ".join(f"{family}:{name}" for family in families)
@@ -194,9 +194,9 @@ def _choose_learner(method: dict[str, Any]) -> Any:
     """The learner of a method: the one that it has, or one that suits its other parts."""
     if "learner" in method:
         name = method["learner"]
-        of_one_label = registry.declared("learner", name).one_label and "instance_space" not in method
+        of_one_label = registry.find_declaration("learner", name).one_label and "instance_space" not in method
         return {"binary_relevance": name} if of_one_label else name
-    if "label_space" in method and registry.declared("label_space", method["label_space"]).judges_learner:
+    if "label_space" in method and registry.find_declaration("label_space", method["label_space"]).judges_learner:
         return "kernel_ridge"
     if "instance_space" in method:
         return "classifier_chain"
@@ -213,7 +213,7 @@ def _list_sizes(rows: dict[str, dict[str, Any]]) -> list[str]:
     for method in rows.values():
         for family in ("dual_space", "label_space"):
             if family in method:
-                space = registry.declared(family, method[family])
+                space = registry.find_declaration(family, method[family])
                 if space.size_parameter in space.parameters:
                     paths.append(f"{family}.{space.size_parameter}")
     return list(dict.fromkeys(paths))

@@ -12,7 +12,7 @@ from mlcdr.errors import UserError, describe
 from mlcdr.methods import nested
 from mlcdr.methods.declarations import REQUIRED, Declaration
 from mlcdr.methods.nested import Inner, Keys, Problem
-from mlcdr.methods.registry import declared, resolve, version_of_component
+from mlcdr.methods.registry import find_declaration, resolve, version_of_component
 from mlcdr.methods.values import as_number
 
 
@@ -40,7 +40,7 @@ class Component:
             When `written` has none of these forms, or the name or a parameter is unknown. Values are not checked.
         """
         name, params = _read_form(written)
-        component, _, problems = _name_parameters(family, name, params, declared(family, name))
+        component, _, problems = _name_parameters(family, name, params, find_declaration(family, name))
         for _, why in problems:
             raise UserError(why)
         return component
@@ -51,7 +51,7 @@ class Component:
 
     def declaration(self) -> Declaration:
         """The declaration of the component."""
-        return declared(self.family, self.name)
+        return find_declaration(self.family, self.name)
 
     def inner(self) -> Iterator[Inner]:
         """The components among its parameters, and in lists and mappings that these are."""
@@ -176,7 +176,7 @@ def read_component(
         return None, [((), str(error))]
     inner: Keys = () if isinstance(written, str) else (name,)
     try:
-        declaration = declared(family, name)
+        declaration = find_declaration(family, name)
     except UserError as error:
         return None, [(inner, str(error))]
     component, places, problems = _name_parameters(family, name, params, declaration, inner)

@@ -17,7 +17,7 @@ _LEARNED = object()
 
 
 @dataclass(frozen=True)
-class Declared:
+class Parameter:
     """A parameter as `parameter` declares it."""
 
     default: Any
@@ -54,7 +54,7 @@ def parameter(
         The parameter's entries in `Part.component_parameters`, `at_most` and `checks_of_labels`.
     """
     notes = {"component_parameters": family, "at_most": at_most, "checks_of_labels": check}
-    return Declared(default, constraints or [], last, notes)
+    return Parameter(default, constraints or [], last, notes)
 
 
 def learned(*, init: Literal[False] = False) -> Any:
@@ -71,11 +71,11 @@ def write_init(cls: Any) -> None:
     """Give a class the `__init__`, the `_parameter_constraints` and the docstring of the parameters that it and its
     bases declare.
     """
-    if any("__init__" in vars(base) and "_declared" not in vars(base) for base in cls.__mro__[:-1]):
+    if any("__init__" in vars(base) and "_parameters" not in vars(base) for base in cls.__mro__[:-1]):
         complete_docstring(cls, list(signature(cls).parameters))
         return
     _take_declarations(cls)
-    found = _declared_by_all(cls)
+    found = _all_parameters(cls)
     fields = [(name, kind, field(default=each.default)) for name, (kind, each) in found.items()]
     made: Any = make_dataclass(cls.__name__, fields, repr=False, eq=False)
     cls.__init__ = made.__init__
@@ -85,11 +85,11 @@ def write_init(cls: Any) -> None:
 
 
 def _take_declarations(cls: Any) -> None:
-    """Put what a class declares into `_declared`, name → (type, declaration), and the defaults into their places."""
+    """Put what a class declares into `_parameters`, name → (type, declaration), and the defaults into their places."""
     for name in [name for name, value in vars(cls).items() if value is _LEARNED]:
         delattr(cls, name)
-    own = {name: value for name, value in vars(cls).items() if isinstance(value, Declared)}
-    cls._declared = {name: (kind, own[name]) for name, kind in get_annotations(cls).items() if name in own}
+    own = {name: value for name, value in vars(cls).items() if isinstance(value, Parameter)}
+    cls._parameters = {name: (kind, own[name]) for name, kind in get_annotations(cls).items() if name in own}
     for name, declared in own.items():
         setattr(cls, name, None if declared.default is MISSING else declared.default)
     for attribute in ("component_parameters", "at_most", "checks_of_labels"):
@@ -98,13 +98,13 @@ def _take_declarations(cls: Any) -> None:
             setattr(cls, attribute, {**getattr(cls, attribute), **noted})
 
 
-def _declared_by_all(cls: Any) -> dict[str, tuple[Any, Declared]]:
+def _all_parameters(cls: Any) -> dict[str, tuple[Any, Parameter]]:
     """The declarations of a class and its bases, in the constructor's order."""
-    found: dict[str, tuple[Any, Declared]] = {}
+    found: dict[str, tuple[Any, Parameter]] = {}
     for base in reversed(cls.__mro__):
         # A plain value in a derived class takes the place of a parameter.
         found = {name: each for name, each in found.items() if name not in vars(base)}
-        found |= vars(base).get("_declared", {})
+        found |= vars(base).get("_parameters", {})
     first = {name: each for name, each in found.items() if not each[1].last}
     return first | found
 

@@ -16,7 +16,6 @@ from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from mlcdr.methods.deciding_code import DecidingCode, read_code
@@ -179,14 +178,10 @@ def _version(package: str) -> str:
 
 def is_foreign(cls: type) -> bool:
     """Whether a class is from an installed package, which does not follow our conventions."""
-    package = cls.__module__.partition(".")[0]
+    if cls.__module__.partition(".")[0] == "mlcdr":
+        return False
     module = sys.modules.get(cls.__module__)  # none of a class that misnames its module
-    return package != "mlcdr" and (module is None or _is_installed(module))
-
-
-def _is_installed(module: ModuleType) -> bool:
-    """Whether a module belongs to an installed package, whose version stands for its source."""
-    return is_installed(Path(getattr(module, "__file__", None) or "/"))
+    return module is None or is_installed(Path(getattr(module, "__file__", None) or "/"))
 
 
 def is_installed(path: Path) -> bool:

@@ -322,7 +322,7 @@ def _find_in_sklearn(name: str) -> str:
     return ""
 
 
-def declared(family: str, name: str) -> Declaration:
+def find_declaration(family: str, name: str) -> Declaration:
     """The declaration of a component: from `parts.json`, or else from its class, which is imported.
 
     Raises
