@@ -117,7 +117,7 @@ class Comparison(ShownSheet):
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """For a terminal of `width` characters; with the pairs if the Bayesian test was requested."""
         shown = super().terminal(width, colour)
-        if self.significance and self.significance.posteriors:
+        if self.significance and self.significance.likely is not None:
             shown += "\n" + self.pairs().terminal(width, colour)
         return shown
 

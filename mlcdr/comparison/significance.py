@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.comparison import statistics
-from mlcdr.comparison.statistics import Friedman, Pairwise, Posterior
+from mlcdr.comparison.statistics import Friedman, Pairwise
 from mlcdr.errors import join_words
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
 
@@ -44,8 +44,8 @@ class Significance:
     pairs : Pairwise
     rope : float or None
         Half the width of the region of practical equivalence, if the Bayesian test was requested.
-    posteriors : mapping of (i, j) → Posterior
-        For i < j, how method i does against j; empty if it was not requested.
+    likely : ndarray (k, k, 3) or None
+        How likely the row's method is worse than, practically equal to and better than the column's, if requested.
     """
 
     methods: tuple[str, ...]
@@ -55,7 +55,7 @@ class Significance:
     cd: float
     pairs: Pairwise
     rope: float | None
-    posteriors: Mapping[tuple[int, int], Posterior]
+    likely: np.ndarray | None
 
     @property
     def n_blocks(self) -> int:
@@ -161,26 +161,18 @@ class Significance:
         """
         pairs, rows = self.pairs, []
         for at in itertools.combinations(self.order, 2):
-            i, j = at
-            names = self.methods[i], self.methods[j]
+            names = [self.methods[j] for j in at]
             tested = pairs.effect[at], pairs.p[at], pairs.holm[at]
-            rows.append((*names, pairs.advantage[at], *pairs.counts[at], *tested, *self._posterior(i, j)))
-        likely = ["p_worse", "p_equal", "p_better"] if self.posteriors else []
+            shares = () if self.likely is None else self.likely[at]
+            rows.append((*names, pairs.advantage[at], *pairs.counts[at], *tested, *shares))
+        likely = [] if self.likely is None else ["p_worse", "p_equal", "p_better"]
         return pd.DataFrame(rows, columns=[*_PAIR, *likely])
-
-    def _posterior(self, i: int, j: int) -> tuple[float, ...]:
-        """How likely method i is worse than, equal to and better than j; empty if that test was not requested."""
-        if not self.posteriors:
-            return ()
-        found = self.posteriors[min(i, j), max(i, j)]
-        shares = (found.worse, found.equal, found.better)
-        return shares if i < j else shares[::-1]
 
     def sheet(self, caption: str, digits: int = 4) -> Sheet:
         """Every pair of methods, the better average rank first."""
         pairs = self.list_pairs()
         header = ["Method", "Against", "Better by", "W/T/L", "Rank-biserial", "p", "p (Holm)"]
-        if self.posteriors:
+        if self.likely is not None:
             header += ["P(worse)", "P(equal)", "P(better)"]
         rows = [_show_pair(pair, digits) for pair in pairs.itertuples()]
         notes = [
@@ -189,7 +181,7 @@ class Significance:
         ]
         if pairs["p"].isna().any():
             notes.append(f"{DASH}: the two tie everywhere, so there is no test.")
-        if self.posteriors:
+        if self.likely is not None:
             notes.append(
                 f"P: Bayesian signed-rank test, the probability that on a further data set the first is most likely "
                 f"worse, practically equal (within ± {self.rope:g}) or better."
@@ -222,11 +214,14 @@ def assess(
     friedman = statistics.friedman(values, higher_is_better, alpha=ALPHA)
     k, n = values.shape
     better = values if higher_is_better else -values
-    posteriors = {}
+    likely = None
     if rope is not None:
+        likely = np.zeros((k, k, 3))
         for i, j in itertools.combinations(range(k), 2):
             differences = statistics.paired_differences(better[i], better[j])
-            posteriors[i, j] = statistics.bayesian_signed_rank(differences, rope)
+            found = statistics.bayesian_signed_rank(differences, rope)
+            likely[i, j] = found.worse, found.equal, found.better
+            likely[j, i] = likely[i, j, ::-1]
     return Significance(
         methods=tuple(methods),
         n_datasets=n_datasets,
@@ -235,7 +230,7 @@ def assess(
         cd=statistics.critical_difference(k, n, ALPHA),
         pairs=statistics.pairwise(values, higher_is_better),
         rope=rope,
-        posteriors=posteriors,
+        likely=likely,
     )
 
 

@@ -61,7 +61,7 @@ def tabulate_facts(names: Sequence[str], layout: str) -> Table:
     ResultsError
         When there is no such layout, or it asks for a fact that there is not.
     """
-    described = layouts.load_datasets(LayoutSpec(layout=layout))
+    described = layouts.load(DatasetsLayout, LayoutSpec(layout=layout))
     rows = [facts(name) for name in names]
     columns = tuple(column.fact for column in described.columns)
     for fact in columns:

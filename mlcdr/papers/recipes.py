@@ -37,6 +37,7 @@ from mlcdr.papers import printed
 from mlcdr.papers.printed import full_name, plain_name
 from mlcdr.results.joining import LARGE
 from mlcdr.tables import layouts
+from mlcdr.tables.layouts import FigureLayout, TableLayout
 
 SMALL = "small"
 _MAX_VALUES = 1_000_000  # instances × features of what counts as a small data set
@@ -136,10 +137,11 @@ def prints_times(experiment: Experiment) -> bool:
 
 def _shows_times(tables: Iterable[LayoutSpec], figures: Iterable[LayoutSpec] = ()) -> bool:
     shown: set[str] = set()
-    for table in map(layouts.load_table, tables):
+    for entry in tables:
+        table = layouts.load(TableLayout, entry)
         shown.update(table.metrics or [str(table.metric)])
-    for figure in map(layouts.load_figure, figures):
-        shown.update(figure.chosen_metrics or ())
+    for entry in figures:
+        shown.update(layouts.load(FigureLayout, entry).chosen_metrics or ())
     return bool(shown) and shown <= set(layouts.TIMES)
 
 
@@ -346,10 +348,8 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         needs.append(f"{', '.join(names)}, not found in the folders {looked}")
     if of_folds:
         needs.append(f"the folds of {', '.join(of_folds)}")
-    common = [spec.name for spec in experiments[0].datasets if spec.name not in lacking]
-    for experiment in experiments[1:]:
-        own = {spec.name for spec in experiment.datasets}
-        common = [name for name in common if name in own]
+    named = [[spec.name for spec in experiment.datasets] for experiment in experiments]
+    common = [name for name in named[0] if name not in lacking and all(name in own for own in named)]
     without = f"; or leave them out: --set 'datasets=[{', '.join(common)}]'" if common else ""
     raise DataError(f"{target} needs {', and '.join(needs)}; {how_to_get(lacking, bool(of_folds))}{without}")
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:  # a config is checked without it
 
 def find_problems(asked: Asked) -> Iterator[Problem]:
     """Each thing that would keep a table or figure from being made, as it is found."""
-    kinds = (("tables", layouts.load_table, asked.tables), ("figures", layouts.load_figure, asked.figures))
-    for key, load, entries in kinds:
+    models: dict[str, type[TableLayout | FigureLayout]] = {"tables": TableLayout, "figures": FigureLayout}
+    for key, entries in (("tables", asked.tables), ("figures", asked.figures)):
         for k, entry in enumerate(entries):
             if entry is None:  # its own problem is reported already
                 continue
             try:
-                layout = load(entry).settle(asked.sweep, asked.metrics)
+                layout = layouts.load(models[key], entry).settle(asked.sweep, asked.metrics)
                 found = find_misfits(layout, asked.metrics, asked.methods, asked.sweep)
             except ResultsError as error:
                 found = [Problem((), line) for line in str(error).splitlines()]

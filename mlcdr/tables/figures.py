@@ -143,7 +143,7 @@ def _list_judged(results: Results) -> list[str]:
 
 
 def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
-    layout = layouts.load_figure(entry).settle(results.sweep, results.metrics)
+    layout = layouts.load(FigureLayout, entry).settle(results.sweep, results.metrics)
     # times are the x axis of this figure, and are not drawn against themselves
     if layout.draw == "scatter" and layout.chosen_metrics is None:
         layout = layout.model_copy(update={"metrics": tuple(_list_judged(results))})

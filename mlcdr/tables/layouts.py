@@ -93,7 +93,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, get_args
 
 import pydantic
 
@@ -305,39 +305,12 @@ class DatasetsLayout(_Layout):
 
 _LONGEST = 100  # bytes of a part of a file's name
 
-_Model = TypeVar("_Model", TableLayout, FigureLayout, DatasetsLayout)
-_KINDS: dict[type[_Layout], str] = {TableLayout: "table", FigureLayout: "figure", DatasetsLayout: "datasets"}
+_Model = TypeVar("_Model", bound=_Layout)
 
 
 def names() -> list[str]:
     """The packaged layouts, sorted."""
     return sorted(path.relative_to(_FOLDER).with_suffix("").as_posix() for path in _FOLDER.rglob("*.yaml"))
-
-
-def load_table(entry: LayoutSpec) -> TableLayout:
-    """The layout that an entry of `tables:` names, with the entry's own keys put over the file's.
-
-    Parameters
-    ----------
-    entry : LayoutSpec
-        The layout's name, perhaps a metric, perhaps keys of the layout.
-
-    Raises
-    ------
-    ResultsError
-        When there is no such layout, or a key or value in it is wrong: the file and the key are named.
-    """
-    return _load(TableLayout, entry)
-
-
-def load_figure(entry: LayoutSpec) -> FigureLayout:
-    """The layout that an entry of `figures:` names; otherwise as `load_table`."""
-    return _load(FigureLayout, entry)
-
-
-def load_datasets(entry: LayoutSpec) -> DatasetsLayout:
-    """The layout of a table of data sets that an entry names; otherwise as `load_table`."""
-    return _load(DatasetsLayout, entry)
 
 
 def stem(name: str) -> str:
@@ -368,9 +341,21 @@ def file_name(text: str) -> str:
     return f"{plain[: _LONGEST // 4]}-{digest}"  # a letter has four bytes at most
 
 
-def _load(model: type[_Model], entry: LayoutSpec) -> _Model:
-    """The layout of an entry: what the file says, and over it what the entry says."""
-    kind = _KINDS[model]
+def load(model: type[_Model], entry: LayoutSpec) -> _Model:
+    """The layout that an entry of `tables:` or `figures:` names, with the entry's own keys put over the file's.
+
+    Parameters
+    ----------
+    model : TableLayout, FigureLayout or DatasetsLayout
+    entry : LayoutSpec
+        The layout's name, perhaps a metric, perhaps keys of the layout.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such layout, or a key or value in it is wrong: the file and the key are named.
+    """
+    (kind,) = get_args(model.model_fields["kind"].annotation)
     document = _read(entry.layout, kind)
     own = dict(entry.options)
     if entry.metric is not None:

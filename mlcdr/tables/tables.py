@@ -22,6 +22,7 @@ from mlcdr.results.frame import are_same, rank_means
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, text_format
 from mlcdr.tables.arrangement import Arrangement, arrange
+from mlcdr.tables.layouts import TableLayout
 from mlcdr.tables.notes import BOLD, Shown, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
 from mlcdr.whole_files import check_within
@@ -64,7 +65,7 @@ def make_table(results: Results, entry: LayoutSpec, marks: Marks | None = None) 
     ResultsError
         When the layout cannot be read, or does not fit the results.
     """
-    plan = arrange(results, layouts.load_table(entry), entry.layout)
+    plan = arrange(results, layouts.load(TableLayout, entry), entry.layout)
     rows, groups = _write_rows(plan, marks or {})
     sheet = Sheet(
         caption=_caption(plan),

@@ -92,7 +92,7 @@ def asked_for(name):
             return {"entry": {"layout": name}, "folder": path.parent.name}
     plain = ANY
     if key == "tables":
-        layout = layouts.load_table(entry_of({"layout": name}))
+        layout = layouts.load(layouts.TableLayout, entry_of({"layout": name}))
         plain = {**plain, "sweep": {}, "metrics": list(layout.metrics or filter(None, [layout.metric])) or ["f1"]}
     return {"entry": {"layout": name}, **reduced(plain)}
 

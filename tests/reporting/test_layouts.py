@@ -5,6 +5,7 @@ import yaml
 
 from mlcdr.errors import ResultsError
 from mlcdr.tables import layouts
+from mlcdr.tables.layouts import DatasetsLayout, FigureLayout, TableLayout
 from tests.reporting.results_folders import entry_of
 
 FOLDER = Path(layouts.__file__).parent / "layouts"
@@ -14,24 +15,24 @@ TABLE = "kind: table\ncolumns: auto\n"
 def test_every_packaged_layout_is_valid():
     known = layouts.names()
     assert {"chen_lin_2012/figure1", "chen_lin_2012/table3", "generic", "curves", "datasets"} <= set(known)
-    load = {"table": layouts.load_table, "figure": layouts.load_figure, "datasets": layouts.load_datasets}
+    models = {"table": TableLayout, "figure": FigureLayout, "datasets": DatasetsLayout}
     for name in known:
         kind = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))["kind"]
-        assert load[kind](entry_of(name)).kind == kind
+        assert layouts.load(models[kind], entry_of(name)).kind == kind
 
 
 def test_the_entry_takes_precedence_over_the_file():
-    layout = layouts.load_table(entry_of({"layout": "generic", "metric": "f1", "digits": 2, "bold": "none"}))
+    layout = layouts.load(TableLayout, entry_of({"layout": "generic", "metric": "f1", "digits": 2, "bold": "none"}))
     assert (layout.metric, layout.digits, layout.bold) == ("f1", 2, "none")
 
 
 def test_a_layout_file_is_found(tmp_path, monkeypatch):
     (tmp_path / "mine.yaml").write_text(TABLE + "digits: 3\n")
-    assert layouts.load_table(entry_of({"layout": str(tmp_path / "mine.yaml")})).digits == 3
+    assert layouts.load(TableLayout, entry_of({"layout": str(tmp_path / "mine.yaml")})).digits == 3
     with pytest.raises(ResultsError, match=r"no layout file mine\.yaml"):
-        layouts.load_table(entry_of({"layout": "mine.yaml"}))
+        layouts.load(TableLayout, entry_of({"layout": "mine.yaml"}))
     monkeypatch.chdir(tmp_path)
-    assert layouts.load_table(entry_of({"layout": "mine.yaml"})).digits == 3
+    assert layouts.load(TableLayout, entry_of({"layout": "mine.yaml"})).digits == 3
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_wrong_layout_is_named_with_file_line_and_key(tmp_path, content, messa
     path = tmp_path / "mine.yaml"
     path.write_text(content)
     with pytest.raises(ResultsError) as error:
-        layouts.load_table(entry_of({"layout": str(path)}))
+        layouts.load(TableLayout, entry_of({"layout": str(path)}))
     assert str(error.value).startswith(message.format(file=path)), str(error.value)
 
 
@@ -65,7 +66,7 @@ def test_all_problems_of_a_layout_are_told_at_once(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(TABLE + "digits: -1\nspread: sd\ncolour: red\n")
     with pytest.raises(ResultsError) as error:
-        layouts.load_table(entry_of({"layout": str(path)}))
+        layouts.load(TableLayout, entry_of({"layout": str(path)}))
     assert [line.split(": ")[1] for line in str(error.value).splitlines()] == ["spread", "digits", "colour"]
 
 
@@ -73,22 +74,22 @@ def test_unknown_names_are_told_with_the_nearest():
     with pytest.raises(
         ResultsError, match=r"unknown layout 'chen_lin_2012/tabel3'; did you mean 'chen_lin_2012/table3'"
     ):
-        layouts.load_table(entry_of({"layout": "chen_lin_2012/tabel3"}))
+        layouts.load(TableLayout, entry_of({"layout": "chen_lin_2012/tabel3"}))
     with pytest.raises(
         ResultsError, match="the experiment's entry with layout generic: digts: unknown key; did you mean"
     ):
-        layouts.load_table(entry_of({"layout": "generic", "digts": 3}))
+        layouts.load(TableLayout, entry_of({"layout": "generic", "digts": 3}))
     with pytest.raises(ResultsError, match="'table'; a figure was asked for"):
-        layouts.load_figure(entry_of({"layout": "generic"}))
+        layouts.load(FigureLayout, entry_of({"layout": "generic"}))
 
 
 def test_only_layouts_of_the_kind_that_is_wanted_are_proposed():
     with pytest.raises(ResultsError, match="unknown layout 'curvez'") as error:
-        layouts.load_table(entry_of({"layout": "curvez"}))
+        layouts.load(TableLayout, entry_of({"layout": "curvez"}))
     assert "generic" in str(error.value)
     assert "curves" not in str(error.value)
     with pytest.raises(ResultsError, match="did you mean 'curves'") as error:
-        layouts.load_figure(entry_of({"layout": "curvez"}))
+        layouts.load(FigureLayout, entry_of({"layout": "curvez"}))
     assert "generic" not in str(error.value)
     kinds = [
         sum(layouts._is_of_kind(name, kind) for kind in ("table", "figure", "datasets")) for name in layouts.names()
