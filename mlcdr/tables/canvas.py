@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 
 from mlcdr.errors import ResultsError
@@ -36,7 +34,6 @@ _PNG_DPI = 300
 _SCREEN_DPI = 144  # twice a notebook's, for sharp screens
 _HEADING = 120  # letters
 _SMALL = 7.0
-_MISSING = "#e6e6e6"
 
 STYLE: dict[Any, Any] = mpl.rc_params_from_file(
     Path(__file__).with_name("figures.mplstyle"), use_default_template=False
@@ -108,18 +105,6 @@ def new_figure(n: int, columns: int, size: tuple[float, float] | None = None) ->
     for ax in axes[n:]:
         ax.set_visible(False)
     return figure, axes[:n]
-
-
-def draw_cells(ax: Axes, values: np.ndarray, extend: str = "neither", **look: Any) -> Colorbar:
-    """Draw cells in colours, those that are NaN in grey, with a bar of the colours, `extend`ed to what lies beyond."""
-    ax.set_facecolor(_MISSING)
-    image = ax.imshow(values, **look)
-    bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.06, extend=extend)
-    bar.ax.tick_params(labelsize=6.5)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    return bar
 
 
 def write_heading(figure: Figure, heading: str, note: str = "") -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mlcdr.data.dataset import Dataset
 from mlcdr.numerics.information import mutual_information
 from mlcdr.tables import label_dependence
-from mlcdr.tables.canvas import STYLE, draw_cells, empty_figure, write_heading
+from mlcdr.tables.canvas import STYLE, empty_figure, write_heading
 from mlcdr.tables.label_dependence import Array, Counts
 from mlcdr.tables.text_format import shorten_name
 
@@ -25,6 +25,7 @@ _LONGEST = 18  # letters of a name
 _FEW = 60  # labels up to which they stand in the file's order if no other is asked for
 _CHANCE = 3.0  # standard deviations, 1/√n, of a correlation of independent variables
 _NUMBERS = 8  # on an axis, at most
+_UNDEFINED = "#e6e6e6"
 _ORDERS = {"frequency": "the most frequent first", "similar": "those with a large Jaccard index together"}
 
 
@@ -75,6 +76,7 @@ def _order_labels(counts: Counts, order: str) -> NDArray[np.intp]:
 def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float | None) -> None:
     """One measure; `chance`: how large a signed measure may be for independent labels."""
     np.fill_diagonal(values, np.nan)
+    ax.set_facecolor(_UNDEFINED)
     top, most = _choose_range(values, bool(names))
     if chance is None:
         norm: Normalize = PowerNorm(0.5, vmin=0.0, vmax=top)
@@ -88,11 +90,15 @@ def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float 
         ticks = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * top
         beyond = "both"
     smooth = "nearest" if len(values) <= 2 * _FEW else "auto"
-    extend = "neither" if top >= most else beyond
-    bar = draw_cells(ax, values, extend, cmap=colours, norm=norm, aspect="equal", interpolation=smooth)
+    image = ax.imshow(values, cmap=colours, norm=norm, aspect="equal", interpolation=smooth)
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.05, extend="neither" if top >= most else beyond)
     bar.set_ticks([float(f"{tick:.2g}") if abs(tick) < top else float(tick) for tick in ticks])
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}".replace("-", "−")))
     bar.ax.minorticks_off()
+    bar.ax.tick_params(labelsize=6.5)
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
     if names:
         ax.set_xticks(range(len(names)), names, rotation=90, parse_math=False, fontsize=6.0)
         ax.set_yticks(range(len(names)), names, parse_math=False, fontsize=6.0)

@@ -6,7 +6,7 @@ After Sun 2017, Figures 2.3 (the most frequent labels) and 1.2 (the projection);
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +50,17 @@ def write_all(dataset: Dataset, folder: Path, order: str = "auto", projection: s
     if dataset.kind_of_features != "numbers":
         hint = "texts have none" if dataset.kind_of_features == "texts" else "say `missing: mean` or `zero`"
         raise DataError(f"{dataset.name}: the figures are drawn from features that are numbers, all there; {hint}")
-    figures = {
-        "label_correlations": draw_correlations(dataset, order),
-        "label_imbalance": draw_imbalance(dataset),
-        "label_sets": draw_label_sets(dataset),
-        "projection": draw_projection(dataset, projection),
+    made: dict[str, Callable[[], Figure]] = {
+        "label_correlations": lambda: draw_correlations(dataset, order),
+        "label_imbalance": lambda: draw_imbalance(dataset),
+        "label_sets": lambda: draw_label_sets(dataset),
+        "projection": lambda: draw_projection(dataset, projection),
     }
     written = []
-    for name, figure in figures.items():
+    for name, make in made.items():
         stem = folder / f"{layouts.file_name(dataset.name)}_{name}"
         title = f"{shorten_name(dataset.name)}: {name.replace('_', ' ')}"
-        written += save(figure, stem, title)
+        written += save(make(), stem, title)
     return written
 
 
@@ -154,12 +154,13 @@ def _draw_steps(ax: Axes, counts: Any) -> None:
 
 def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
     """Bars with names at their left and numbers at their right, the first on top."""
-    bars = ax.barh(np.arange(len(names)), counts, height=0.75, color=_BLUE)
+    ax.barh(np.arange(len(names)), counts, height=0.75, color=_BLUE)
     ax.set_yticks(range(len(names)), [shorten_name(name, _LONGEST) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    shares = ["<1%" if 0 < count < 0.005 * n else f"{count / n:.0%}" for count in counts]
-    shown = [f"{count:,} ({share})" for count, share in zip(counts, shares, strict=True)]
-    ax.bar_label(bars, shown, padding=3, fontsize=6.5)
+    for k, count in enumerate(counts):
+        share = "<1%" if 0 < count < 0.005 * n else f"{count / n:.0%}"
+        text = f"{count:,} ({share})"
+        ax.annotate(text, (count, k), (3, 0), textcoords="offset points", va="center", fontsize=6.5)
     ax.set_xlim(0, max(1.0, 1.3 * max(counts, default=1)))
     ax.set_xlabel("Instances")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
@@ -22,7 +23,6 @@ from mlcdr.results.frame import make_places
 from mlcdr.results.results import Results
 from mlcdr.tables import styles
 from mlcdr.tables.axes import label_below, mark_names, mark_values, place_values, stretch_times
-from mlcdr.tables.canvas import draw_cells
 from mlcdr.tables.cells import clear_absent
 from mlcdr.tables.layouts import LINE_KINDS, FigureLayout
 from mlcdr.tables.text_format import shorten_name, shorten_path
@@ -33,6 +33,7 @@ _WIDEST = 1e6  # means that are written have at most six digits before the point
 _TICKS = 12  # of a heat map's axis, at most
 _BRIGHT = 0.45  # of 1: a cell of a heat map that is darker has its number in white
 _FRAME = "#d55e00"
+_MISSING = "#e6e6e6"
 _WHISKERS = "#444444"
 
 Legend = dict[str, Any]
@@ -239,13 +240,16 @@ def _draw_groups(ax: Axes, spot: Spot) -> Legend:
     width = _GROUP / len(spot.methods)
     middle = (len(spot.methods) - 1) / 2
     offsets = {method: (i - middle) * width for i, method in enumerate(spot.methods)}
-    cells["x"] = [groups.index(value) for value in cells[by]] + cells["method"].map(offsets)
-    draw = _draw_bars if spot.layout.draw == "bars" else _draw_boxes
+    splits = _list_split_values(spot.results, cells) if spot.layout.draw == "boxes" else {}
     legend: Legend = {}
-    for method in spot.methods:
-        own = cells[cells["method"] == method]
-        if len(own):
-            legend[method] = draw(ax, spot, method, own, width)
+    for index, cell in cells.iterrows():
+        method = cell["method"]
+        x = groups.index(cell[by]) + offsets[method]
+        k = spot.number(method)
+        if spot.layout.draw == "bars":
+            legend[method] = _draw_bar(ax, cell, x, width, k)
+        else:
+            legend[method] = _draw_box(ax, splits.get(index, []), x, width, k, method)
     _label_values(ax, spot)
     ax.grid(False, axis="x")
     if spot.layout.x == "method":
@@ -270,9 +274,19 @@ def _list_groups(spot: Spot) -> tuple[str, Sequence[str]]:
     return x, spot.results.values(x)
 
 
-def _draw_bars(ax: Axes, spot: Spot, method: str, cells: pd.DataFrame, width: float) -> Patch:
-    """The bars of a method with their whiskers, where their spreads are known."""
-    k = spot.number(method)
+def _list_split_values(results: Results, cells: pd.DataFrame) -> dict[Any, list[float]]:
+    """Label of each cell → its scores of single splits; a file that was imported may lack those of some."""
+    scores = results.scores[results.scores["metric"].isin(cells["metric"])]
+    keys = [name for name in scores if name not in ("split", "value")]
+    scores = scores.astype(dict.fromkeys(keys, object))
+    own = clear_absent(results, cells).reset_index(names="cell")
+    found = own.merge(scores, on=keys)
+    return found.groupby("cell")["value"].agg(list).to_dict()
+
+
+def _draw_bar(ax: Axes, cell: pd.Series, x: float, width: float, k: int) -> Patch:
+    """A bar with its whisker, where its spread is known."""
+    error = cell["spread"] if cell["spread"] > 0 else None
     whisker = {"elinewidth": 0.8, "ecolor": _WHISKERS}
     look: dict[str, Any] = {
         "facecolor": styles.colour(k),
@@ -280,38 +294,29 @@ def _draw_bars(ax: Axes, spot: Spot, method: str, cells: pd.DataFrame, width: fl
         "edgecolor": "white",
         "linewidth": 0.4,
     }
-    spread = cells["spread"].where(cells["spread"] > 0)
-    ax.bar(cells["x"], cells["mean"], 0.9 * width, yerr=spread, error_kw=whisker, **look)
-    return Patch(label=method, **look)
+    ax.bar(x, cell["mean"], 0.9 * width, yerr=error, error_kw=whisker, **look)
+    return Patch(label=cell["method"], **look)
 
 
-def _draw_boxes(ax: Axes, spot: Spot, method: str, cells: pd.DataFrame, width: float) -> Line2D:
-    """The boxes of a method, of the scores of single splits, which an imported file may lack.
-
-    Quartiles and median, whiskers to the furthest value within 1.5 times the box, the others as dots; the mean.
-    """
-    k = spot.number(method)
-    scores = spot.results.scores[spot.results.scores["metric"].isin(cells["metric"])]
-    keys = [name for name in scores if name not in ("split", "value")]
-    scores = scores.astype(dict.fromkeys(keys, object))
-    splits = clear_absent(spot.results, cells).merge(scores, on=keys).groupby("x")["value"]
-    colour = styles.colour(k)
-    thin = {"color": colour, "linewidth": 0.9}
-    ax.boxplot(
-        [values.tolist() for _, values in splits],
-        positions=list(splits.groups),
-        widths=0.75 * width,
-        manage_ticks=False,
-        patch_artist=True,
-        boxprops={"facecolor": "white", "edgecolor": colour, "linewidth": 1.0, "linestyle": styles.line(k)},
-        medianprops={"color": colour, "linewidth": 1.6},
-        whiskerprops=thin,
-        capprops=thin,
-        flierprops={"markersize": 2.5, **styles.mark(k), "markeredgewidth": 0.6},
-    )
-    means = splits.mean()
-    ax.plot(means.index, means, linestyle="none", markersize=3.2, zorder=4, **styles.mark(k))
-    return Line2D([], [], label=method, **styles.mark(k))
+def _draw_box(ax: Axes, values: Sequence[float], x: float, width: float, k: int, label: str) -> Line2D:
+    """Quartiles and median, whiskers to the furthest value within 1.5 times the box, the others as dots; the mean."""
+    if values:
+        colour = styles.colour(k)
+        ax.boxplot(
+            [list(values)],
+            positions=[x],
+            widths=0.75 * width,
+            manage_ticks=False,
+            patch_artist=True,
+            boxprops={"facecolor": "white", "edgecolor": colour, "linewidth": 1.0, "linestyle": styles.line(k)},
+            medianprops={"color": colour, "linewidth": 1.6},
+            whiskerprops={"color": colour, "linewidth": 0.9},
+            capprops={"color": colour, "linewidth": 0.9},
+            flierprops={"markersize": 2.5, **styles.mark(k), "markeredgewidth": 0.6},
+        )
+        mean = float(np.mean(values))
+        ax.plot([x], [mean], linestyle="none", markersize=3.2, zorder=4, **styles.mark(k))
+    return Line2D([], [], label=label, **styles.mark(k))
 
 
 # -------------------------------------------------------------------- accuracy against time
@@ -371,15 +376,21 @@ def _draw_heat_map(ax: Axes, spot: Spot) -> Legend:
     found = _look_up(spot, make_places({layout.y: down, layout.x: across}))
     cells = found["mean"].to_numpy(float).reshape(len(down), len(across))
     better = results.metric_facts(spot.metric).higher_is_better
+    ax.set_facecolor(_MISSING)
     colours = "cividis_r" if better is False else "cividis"
-    bar = draw_cells(ax, cells, cmap=colours, aspect="auto", origin="lower")
+    image = ax.imshow(cells, cmap=colours, aspect="auto", origin="lower")
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.06)
+    bar.ax.tick_params(labelsize=6.5)
     bar.outline.set_visible(False)
     largest = np.nanmax(np.abs(cells), initial=0)
     if cells.size <= _WRITTEN and largest < _WIDEST and len(across) <= _TICKS:
-        _write_cells(ax, cells, bar.mappable)
+        _write_cells(ax, cells, image)
     _frame_best(ax, cells, better)
+    ax.grid(False)
     _mark_every(ax.xaxis, across)
     _mark_every(ax.yaxis, down)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     _label_path(ax, spot)
     path = shorten_name(shorten_path(layout.y, results.swept))
     ax.set_ylabel(spot.label or path, parse_math=bool(spot.label))
@@ -401,7 +412,7 @@ def _frame_best(ax: Axes, cells: np.ndarray, higher_is_better: bool | None) -> N
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=_FRAME, linewidth=1.6))
 
 
-def _write_cells(ax: Axes, cells: np.ndarray, image: Any) -> None:
+def _write_cells(ax: Axes, cells: np.ndarray, image: AxesImage) -> None:
     """The numbers, each black or white, whichever is read better on its colour; as many digits as tell them apart."""
     digits = 3
     there = cells[~np.isnan(cells)]

@@ -78,7 +78,7 @@ def test_curves_boxes_points_and_diagrams_agree(tmp_path):
     boxes = render_figure(got, {"layout": "boxes", "metric": "hamming_loss"}, "a")
     handles = boxes.legends[0].legend_handles
     assert {h.get_label(): (h.get_color(), h.get_marker()) for h in handles} == wanted
-    assert [patch.get_edgecolor()[:3] for patch in boxes.axes[0].patches[::2]] == [
+    assert [patch.get_edgecolor()[:3] for patch in boxes.axes[0].patches[:3]] == [
         tuple(int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)) for c, _ in wanted.values()
     ]
     found = compare_methods(got, "hamming_loss").significance
