@@ -36,8 +36,8 @@ def run(
 
     Finished are those that have scores in the results folder.
 
-    A trial that fails is recorded with its traceback, and the others are computed; the exit code is then 1. `mlcdr
-    check --try` finds a method that cannot work before anything is run.
+    A trial that fails is recorded with its traceback, and the others are computed; the exit code is then 1. To
+    find a method that cannot work before you run it, use `mlcdr check --try`.
     """
     # before the runner is imported: that takes longer than to find a mistake
     experiments = [load_to_run(config, set_, quiet) for config in configs]
