@@ -106,7 +106,8 @@ def renewed_checksums(run: StoredRun, before: Mapping[str, list[str]]) -> dict[s
             print(f"{run.name}: {error}")
             continue
         if known is None or known != [facts["checksum"], now]:
-            print(f"{run.name}: the data set {name} is not as it was read")
+            if now != facts["checksum"]:  # it has been renewed before
+                print(f"{run.name}: the data set {name} is not as it was read")
             continue
         found[name] = now
     return found

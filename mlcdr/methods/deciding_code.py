@@ -142,8 +142,9 @@ class _Reader:
                 return [("arg", node.arg)]
             case ast.Assert():
                 return [("test", node.test)]
-            case ast.Raise(exc=ast.Call(func=kind)):
-                return [("exc", kind), ("cause", node.cause)]
+            case ast.Raise(exc=ast.Call(func=kind, args=given)):
+                args = [each for each in given if not _is_text(each)]
+                return [("exc", kind), ("args", args), ("cause", node.cause)]
             case ast.AnnAssign() if self._is_declared(node.value):
                 return [("target", node.target), ("value", node.value)]
             case ast.Call() if self._is_declared(node):
@@ -166,14 +167,29 @@ class _Reader:
             case ast.AnnAssign(value=ast.Call()):
                 return self.declares and _is_call_of(node.value, "learned")
             case ast.Expr(value=value):
-                return _is_call_of(value, "warn")
+                return _is_warning(value)
             case ast.Call():  # a decorator
                 return _is_call_of(node, "dataclass_transform")
         return False
 
 
+def _is_text(node: ast.expr) -> bool:
+    """Whether an expression is a text, such as the words of an error; other arguments may be read when it is caught."""
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _is_warning(node: ast.expr) -> bool:
+    """Whether an expression is `warn(…)` or `warnings.warn(…)`, and not a method of that name."""
+    match node:
+        case ast.Call(func=ast.Name(id="warn")):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="warnings"), attr="warn")):
+            return True
+    return False
+
+
 def _is_call_of(node: object, name: str) -> bool:
-    """Whether a node calls a function of that name: `warn(…)` or `warnings.warn(…)`."""
+    """Whether a node calls a function, or a method, of that name."""
     match node:
         case ast.Call(func=ast.Name(id=called)) | ast.Call(func=ast.Attribute(attr=called)):
             return called == name

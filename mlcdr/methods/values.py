@@ -64,7 +64,8 @@ def find_misfit(schema: Schema, written: Any) -> str | None:
     A percentage is a fraction, and wrong for a parameter whose numbers go beyond 1; true and false are not numbers.
     """
     allowed = [each for each in alternatives(schema) if "pattern" not in each]
-    fitting, value, shown = allowed, as_number(written), repr(written)
+    fitting, value = allowed, as_number(written)
+    shown = repr(value)
     numbers = [each for each in allowed if is_number(each)]
     if numbers and isinstance(written, bool):
         fitting = [each for each in allowed if not is_number(each)]
@@ -72,8 +73,6 @@ def find_misfit(schema: Schema, written: Any) -> str | None:
     elif numbers and value is not written:
         fitting = [each for each in numbers if _is_share(each)]
         shown = written
-    else:
-        shown = repr(value)
     if any(_allows(each, value) for each in fitting):
         return None
     *others, last = map(_describe, allowed)

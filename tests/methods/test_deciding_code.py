@@ -72,6 +72,8 @@ def test_words_decide_nothing(before: str, after: str) -> None:
         ("parameter(1.0,", "parameter(2.0,"),
         ("X < FACTOR", "X <= FACTOR"),
         ("ValueError", "TypeError"),
+        ('ValueError(f"{X} is too small")', "ValueError(X)"),  # what is caught may be read
+        ('warnings.warn("slow", stacklevel=2)', 'self.warn("slow", stacklevel=2)'),
         ("assert FACTOR", "assert not FACTOR"),
         ("return n_kept(X)", 'return n_kept("""X""")'),
         ("import n_kept", "import other as n_kept"),
