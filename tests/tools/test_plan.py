@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -127,6 +128,15 @@ def test_runs_end_with_the_command_that_started_them(tmp_path):
     pids = [int(making_it.stdout.readline()) for _ in range(2)]
     making_it.send_signal(signal.SIGTERM)
     making_it.communicate(timeout=60)
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+    with pytest.raises(ProcessLookupError):
+        wait_until_gone(pids[0])
+    with pytest.raises(ProcessLookupError):
+        wait_until_gone(pids[1])
+
+
+def wait_until_gone(pid: int, seconds: float = 30.0) -> None:
+    """Raise ProcessLookupError once there is no such process; an ended one stays until it is waited for."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        os.kill(pid, 0)
+        time.sleep(0.05)
