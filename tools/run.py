@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,6 +35,8 @@ class Runner:
         self.out, self.ended = out, ended
         self.workers = jobs or joblib.cpu_count()
         self.processes: list[subprocess.Popen[str]] = []
+        self.ending = False
+        self.starting = threading.Lock()  # a run is either among the processes to end, or it never starts
 
     def run_all(self, planned: Sequence[PlannedRun]) -> None:
         """Run two at a time, each with half of the workers.
@@ -48,13 +51,15 @@ class Runner:
         try:
             with stop_on_signals():  # runs would go on without this process
                 for run in long:
-                    self._run(run, self.workers)
+                    pool.submit(self._run, run, self.workers).result()
                 share = max(1, self.workers // at_once)
                 futures = [pool.submit(self._run, run, share) for run in rest]
                 for future in futures:
                     future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            with self.starting:
+                self.ending = True
             for process in self.processes:
                 if process.poll() is None:
                     process.terminate()  # it saves what is finished
@@ -65,8 +70,11 @@ class Runner:
         line += ["--jobs", str(1 if run.timed else workers)]
         for change in run.step.overrides:
             line += ["--set", change]
-        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.processes.append(process)
+        with self.starting:
+            if self.ending:
+                return
+            process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.processes.append(process)
         _, errors = process.communicate()
         error = errors.strip() or f"exit code {process.returncode}"
         self.ended(run, error if process.returncode else "")

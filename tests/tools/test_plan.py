@@ -99,7 +99,7 @@ def test_long_runs_get_all_workers_first_and_timed_ones_one(tmp_path, monkeypatc
 
 
 _MAKING = """
-import subprocess, sys
+import subprocess, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 from mlcdr.papers.recipes import Step
@@ -112,6 +112,7 @@ def popen(line, **options):
     process = started([sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
     process.stdout.read(1)
     print(process.pid, flush=True)
+    time.sleep(0.2)  # the signal comes before the runner has the process
     return process
 
 subprocess.Popen = popen
