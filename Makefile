@@ -32,13 +32,13 @@ test-all: $(READY)
 ROUNDS ?= 30
 LOAD ?= 6
 flake: $(READY) machine-code
-	$(BIN)/python -m tests.flake --rounds $(ROUNDS) --load $(LOAD)
+	$(BIN)/python -m tools.flake --rounds $(ROUNDS) --load $(LOAD)
 
-# Small faults put into the code one by one, of which the tests must see nine in ten; tests/mutants.txt has what they
+# Small faults put into the code one by one, of which the tests must see nine in ten; tools/mutants.txt has what they
 # cannot see. SAMPLE=40 draws so many of each module, MODULES=mlcdr/metrics/ranking.py takes one; all take some hours.
 mutants: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[mutants]'
-	$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tools.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 # Of the model trees and C4.5, compiled here once; all processes of the tests load it.
 machine-code: $(READY)
@@ -56,31 +56,31 @@ lint: $(READY)
 
 # Lines of code of the package by folder (no docstrings, comments, blank lines), and its longest classes and functions.
 count: $(READY)
-	$(BIN)/python -m tests.count
+	$(BIN)/python -m tools.count
 
 # Ratios measured in one run; no test asserts a time. Needs yeast, enron, bibtex, rcv1s1, delicious, emotions and genbase, and
 # about half an hour; Java and python-weka-wrapper3 (the extra `weka`) for the times of WEKA.
 bench: $(READY)
-	$(BIN)/python -m tests.benchmarks.table3
-	$(BIN)/python -m tests.benchmarks.dual_space
-	$(BIN)/python -m tests.benchmarks.feature_space
-	$(BIN)/python -m tests.benchmarks.kernel_ridge
+	$(BIN)/python -m tools.benchmarks.table3
+	$(BIN)/python -m tools.benchmarks.dual_space
+	$(BIN)/python -m tools.benchmarks.feature_space
+	$(BIN)/python -m tools.benchmarks.kernel_ridge
 	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
-	$(BIN)/python -m tests.benchmarks.occ
-	$(BIN)/python -m tests.benchmarks.mlknn
-	$(BIN)/python -m tests.benchmarks.hinge_svm
-	$(BIN)/python -m tests.benchmarks.label_dependent
-	$(BIN)/python -m tests.benchmarks.clmlc
-	$(BIN)/python -m tests.benchmarks.reader
-	$(BIN)/python -m tests.benchmarks.m5p
-	$(BIN)/python -m tests.benchmarks.metrics
+	$(BIN)/python -m tools.benchmarks.occ
+	$(BIN)/python -m tools.benchmarks.mlknn
+	$(BIN)/python -m tools.benchmarks.hinge_svm
+	$(BIN)/python -m tools.benchmarks.label_dependent
+	$(BIN)/python -m tools.benchmarks.clmlc
+	$(BIN)/python -m tools.benchmarks.reader
+	$(BIN)/python -m tools.benchmarks.m5p
+	$(BIN)/python -m tools.benchmarks.metrics
 
 # Reading and starting, large problems and many machines: CPU seconds and peak memory, written into
 # docs/hard_use_reading.md and docs/scaling.md. Needs delicious, bibtex, enron, flags, scene and tmc2007-500.
 bench-scale: $(READY)
-	$(BIN)/python -m tests.benchmarks.reading
-	$(BIN)/python -m tests.benchmarks.scale
-	$(BIN)/python -m tests.benchmarks.large_folder
+	$(BIN)/python -m tools.benchmarks.reading
+	$(BIN)/python -m tools.benchmarks.scale
+	$(BIN)/python -m tools.benchmarks.large_folder
 
 # 200 runs killed or stopped at random moments and 1,000 writers, about an hour; the table in docs/hard_use.md.
 torture: $(READY)
@@ -95,7 +95,7 @@ fuzz: $(READY)
 # Known holes of the dependencies; where no index can be reached this prints a line and is no failure.
 audit: $(READY)
 	$(BIN)/pip install --quiet --retries 1 --timeout 10 --constraint constraints.txt pip-audit || echo "not audited: pip-audit cannot be installed here"
-	$(BIN)/python -m tests.audit
+	$(BIN)/python -m tools.audit
 
 # The papers' data sets and fixed folds, downloaded and checked; not needed where MLCDR_DATASETS and MLCDR_FOLDS have them.
 data: $(READY)
@@ -109,7 +109,7 @@ reproduce-%: $(READY)
 
 # Table 4 has formulas of cost: measured here, at the sizes that it names.
 reproduce-pacharawongsakda-2012-table4: $(READY)
-	$(BIN)/python -m tests.benchmarks.table4
+	$(BIN)/python -m tools.benchmarks.table4
 
 # Figures 1.2 (scene), 2.2 (medical, enron), 2.3 and 9.1 (enron)
 reproduce-sun-2017-figures-of-data: $(READY)
@@ -136,16 +136,16 @@ SAME_DIGITS := $(if $(shell grep -lsw avx2 /proc/cpuinfo),OPENBLAS_CORETYPE=Hasw
 
 # What tables and figures are compared with in the tests, written anew; look at the difference before it is kept.
 golden: $(READY)
-	MLCDR_RENEW_GOLDEN=1 $(BIN)/python -m pytest tests/reporting/test_golden.py tests/reporting/test_tables.py \
-	    tests/reporting/test_data_sets.py
+	MLCDR_RENEW_GOLDEN=1 $(BIN)/python -m pytest tests/tables/test_golden.py tests/tables/test_tables.py \
+	    tests/tables/test_data_sets.py
 
 # The pages in docs/: those that repeat what the program knows are written anew, the others get the output of now.
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python -m tools.studies
-	$(BIN)/python -m tests.pages
-	$(BIN)/python -m tests.python_pages
-	$(BIN)/python -m tests.notebooks
+	$(BIN)/python -m tools.pages
+	$(BIN)/python -m tools.python_pages
+	$(BIN)/python -m tools.notebooks
 
 # The site in docs/_build/html, in which warnings are errors and every internal link is followed; then in a browser
 # (search, width, axe); links to elsewhere need the network. Python 3.11 or newer.
@@ -157,7 +157,7 @@ site: $(SITE)
 	$(BIN)/python docs/check_links.py docs/_build/html
 
 site-look: site
-	$(BIN)/python -m tests.site docs/_build/html docs/_build/pictures
+	$(BIN)/python -m tools.site docs/_build/html docs/_build/pictures
 
 site-links: $(SITE)
 	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck

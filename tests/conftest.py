@@ -43,6 +43,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["MLCDR_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _coarse_pictures() -> None:
+    """PNGs of few dots take a fraction of the time."""
+    from mlcdr.tables import canvas
+
+    canvas._PNG_DPI = 30
+
+
 @cache
 def _load(name: str):
     from mlcdr.data.dataset import load_dataset
@@ -115,10 +123,9 @@ def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def mlcdr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
-    """`mlcdr("run", "e.yaml")`: the command in this process; its pictures have few dots, and take less time."""
+    """`mlcdr("run", "e.yaml")`: the command in this process."""
     from mlcdr import cli
 
-    monkeypatch.setattr("mlcdr.tables.canvas._PNG_DPI", 30)
     monkeypatch.setenv("COLUMNS", "100")
 
     def call(*arguments: object) -> Outcome:

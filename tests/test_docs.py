@@ -19,10 +19,9 @@ from mlcdr.experiment.schema import SCHEMA
 from mlcdr.methods import declarations
 from mlcdr.metrics import METRICS
 from mlcdr.papers import recipes
-from mlcdr.tables import layouts
-from tests import pages
-from tests.pages import DOCS, ROOT, Lacking
-from tools import studies
+from mlcdr.tables import canvas, layouts
+from tools import pages, studies
+from tools.pages import DOCS, ROOT, Lacking
 
 pytestmark = pytest.mark.usefixtures("configs_read_once")
 
@@ -116,7 +115,8 @@ SLOW = {"yardstick"}
     "page",
     [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in pages.pages()],
 )
-def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canvas, "_PNG_DPI", 300)  # as for a user: the pictures are compared with those of the page
     wrong, lacking = [], ""
     try:
         for shown in pages.run(page, tmp_path):

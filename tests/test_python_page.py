@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests import notebooks, python_pages
+from tools import notebooks, python_pages
 
 
 @pytest.mark.parametrize("page", python_pages.PAGES, ids=lambda page: page.name)

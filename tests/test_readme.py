@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mlcdr.papers.stored import read_record
-from tests import pages, prepared
+from tests import prepared
+from tools import pages
 from tools.status import make_status
 
 README = Path(__file__).parents[1] / "README.md"

@@ -222,7 +222,7 @@ def test_the_terminal_obeys_no_data_set(tmp_path: Path, mlcdr: Callable[..., Out
 
 
 def test_an_audit_that_could_not_be_made_is_not_one_that_found_nothing() -> None:
-    from tests.audit import told
+    from tools.audit import told
 
     unheard = {"name": "a", "version": "1", "skip_reason": "Dependency not found on PyPI"}
     sound = {"name": "b", "version": "2", "vulns": []}

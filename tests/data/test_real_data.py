@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
-from tests.benchmarks.reading import PEAK
+from tools.benchmarks.reading import PEAK
 
 FOLDERS = [Path(part) for part in os.environ.get("MLCDR_DATASETS", "").split(os.pathsep) if part]
 FOLDER = next((folder.resolve() for folder in FOLDERS if (folder / "STATS.csv").is_file()), None)

@@ -25,7 +25,7 @@ from mlcdr.papers.judging import Rules
 from mlcdr.papers.matching import match_rows
 from mlcdr.results.results import open_results
 from tests import small
-from tests.reporting.results_folders import write_folder
+from tests.results_folders import write_folder
 
 PATH = "splits.labelled"
 KINDS: dict[str, dict[str, Any]] = {

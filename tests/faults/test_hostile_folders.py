@@ -18,7 +18,7 @@ import pytest
 
 from mlcdr.errors import ResultsError
 from tests import small
-from tests.experiment.test_store import dies_in_a_transaction
+from tests.results.test_store import dies_in_a_transaction
 from tests.small import Outcome
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")

@@ -1,6 +1,6 @@
 """FaIE: the paper's n×n eigenproblem by NumPy, the authors' later program, then laws and degenerate inputs.
 
-(MLC Toolbox's rows, fold by fold: `tests/test_toolbox.py`.)
+(MLC Toolbox's rows, fold by fold: `tests/execution/test_toolbox.py`.)
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import pytest
 from mlcdr.papers import recipes
 from mlcdr.papers.printed import list_tables
 from mlcdr.papers.recipes import Step
-from tests.reporting.results_folders import as_printed
+from tests.results_folders import as_printed
 from tests.tools.test_record import TABLE2, TABLE3, run_of
 from tools import record
 from tools.plan import TOO_LONG, PlannedRun, plan_record

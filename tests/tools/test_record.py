@@ -17,7 +17,7 @@ from mlcdr.experiment.keys import codes
 from mlcdr.papers import printed, published, recipes
 from mlcdr.papers.stored import read_record
 from mlcdr.results.results import open_results, read_experiment
-from tests.reporting.results_folders import PATH, as_printed, write_folder
+from tests.results_folders import PATH, as_printed, write_folder
 from tools import entries, record, status, store
 
 pytestmark = pytest.mark.usefixtures("configs_read_once")

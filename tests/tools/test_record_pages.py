@@ -11,7 +11,7 @@ from mlcdr.papers import recipes
 from mlcdr.papers.judging import rules_for
 from mlcdr.papers.printed import load_table
 from mlcdr.papers.stored import read_record
-from tests.reporting.results_folders import as_printed
+from tests.results_folders import as_printed
 from tests.tools.test_record import TABLE3, run_of
 from tools import record_pages
 from tools.leaderboard import _common, leaderboard

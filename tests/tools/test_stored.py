@@ -5,7 +5,7 @@ import pytest
 import mlcdr as api
 from mlcdr.errors import ResultsError
 from mlcdr.papers import recipes, stored
-from tests.reporting.results_folders import as_printed
+from tests.results_folders import as_printed
 from tests.tools.test_record import TABLE3, run_of
 from tools.store import store_run
 

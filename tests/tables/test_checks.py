@@ -1,0 +1,84 @@
+import pytest
+
+from mlcdr.experiment.consistency import Asked
+from mlcdr.tables import checks
+from tests.results_folders import PATH, entry_of, experiment
+
+TABLE3 = {"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}
+FIGURE1 = {"layout": "chen_lin_2012/figure1"}
+FOUR = ["hamming_loss", "encoding_error", "prediction_error", "loss_bound"]
+
+
+def find_problems(config):
+    asked = Asked(
+        tables=tuple(map(entry_of, config["tables"])),
+        figures=tuple(map(entry_of, config["figures"])),
+        metrics=tuple(next(iter(m.values()))["as"] if isinstance(m, dict) else m for m in config["metrics"]),
+        methods=tuple(config["methods"]),
+        sweep={path: len(values) for path, values in config["sweep"].items()},
+    )
+    return list(map(str, checks.find_problems(asked)))
+
+
+def test_an_experiment_that_fits_has_no_problem():
+    config = experiment(["yeast"], ["PLST"], FOUR, {PATH: ["20%"]}, [TABLE3, "generic"], [FIGURE1])
+    assert find_problems(config) == []
+    assert find_problems(experiment(["yeast"], ["PLST"], FOUR)) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (
+            experiment(["y"], ["A"], ["f1"], {PATH: [1]}, [TABLE3]),
+            "tables.0: needs the metric hamming_loss (measured: f1)",
+        ),
+        (
+            experiment(["y"], ["A"], ["hamming_loss"], {}, [TABLE3]),
+            "tables.0: needs a sweep of label_space.n_components (swept: nothing)",
+        ),
+        (
+            experiment(["y"], ["A"], FOUR[:3], {PATH: [1]}, [], [FIGURE1]),
+            "figures.0: needs the metric loss_bound (measured: hamming_loss, encoding_error, prediction_error)",
+        ),
+        (
+            experiment(
+                ["y"], ["A"], [{"f1": {"as": "mine"}}], {}, ["generic", {"layout": "generic", "metric": "mien"}]
+            ),
+            "tables.1: needs the metric mien; did you mean 'mine'? (measured: mine)",
+        ),
+        (
+            experiment(["y"], ["A"], ["f1"], {}, ["genric"]),
+            "tables.0: unknown layout 'genric'; did you mean 'generic'? (known: generic, and those of the papers' "
+            "tables; or your own file, NAME.yaml)",
+        ),
+        (
+            experiment(["y"], ["A"], ["f1"], {}, [], ["curves"]),
+            "figures.0: needs a sweep, and nothing is swept",
+        ),
+        (
+            experiment(["y"], ["A"], ["f1"], {PATH: [1, 2], "learner.alpha": [1, 2]}, [], ["curves"]),
+            f"figures.0: {PATH} is swept too, so a method has several curves; a figure shows one sweep "
+            "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)",
+        ),
+        (
+            experiment(["y"], ["A"], ["f1"], {PATH: [1]}, [{"layout": "generic", "metrics": ["mf1"]}]),
+            "tables.0: needs the metric mf1; did you mean 'f1'? (measured: f1)",
+        ),
+        (
+            experiment(
+                ["y"], ["BR+"], ["f1"], {PATH: [1]}, [{"layout": "generic", "relative_to": "BR", "spread": "none"}]
+            ),
+            "tables.0: needs the method BR; did you mean 'BR+'?",
+        ),
+    ],
+)
+def test_what_would_fail_is_told_before(config, expected):
+    assert find_problems(config) == [expected]
+
+
+@pytest.mark.parametrize("places", [{"rows": ["method"]}, {"rows": ["dataset", "method", PATH]}, {"columns": "method"}])
+def test_a_layout_must_have_a_place_for_data_sets_and_methods(places):
+    config = experiment(["y"], ["A"], ["hamming_loss"], {PATH: [1]}, [{**TABLE3, **places}])
+    (line,) = find_problems(config)
+    assert line == "tables.0: rows and columns together must hold dataset and method, each name once"

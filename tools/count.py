@@ -1,0 +1,113 @@
+"""Counts the package's code by room: lines, tokens and their ratio, without docstrings, comments and blank lines.
+
+python -m tools.count
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "mlcdr"
+CORE = ("methods", "numerics", "metrics")
+"""What the project is for; all other rooms are the machinery around it."""
+
+_NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+@dataclass
+class Count:
+    """What was counted in one or more files.
+
+    Attributes
+    ----------
+    tokens : list of int
+        The number of the line on which each token starts.
+    lines : set of (file, line)
+        The lines that hold code.
+    comments : int
+        Lines with a comment.
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    lines: set[tuple[str, int]] = field(default_factory=set)
+    comments: int = 0
+
+    def add(self, other: Count) -> None:
+        """Add what was counted elsewhere."""
+        self.tokens += other.tokens
+        self.lines |= other.lines
+        self.comments += other.comments
+
+    def row(self, name: str) -> str:
+        """A row of the table that `main` prints."""
+        lines = len(self.lines)
+        density = len(self.tokens) / max(lines, 1)
+        return f"{name:16} {len(self.tokens):9,} {lines:8,} {density:8.1f} {self.comments / max(lines, 1):10.3f}"
+
+
+def count(text: str, name: str = "") -> Count:
+    """Count a module's text."""
+    words = _docstring_lines(ast.parse(text))
+    found = Count()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            found.comments += 1
+        if token.type in _NO_CODE or token.start[0] in words:
+            continue
+        found.tokens.append(token.start[0])
+        found.lines |= {(name, number) for number in range(token.start[0], token.end[0] + 1)}
+    return found
+
+
+def code_lines(text: str) -> set[int]:
+    """The numbers of the lines that hold code."""
+    return {number for _, number in count(text).lines}
+
+
+def _docstring_lines(tree: ast.Module) -> set[int]:
+    """The lines of strings that stand alone."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return found
+
+
+def main() -> None:
+    """Print the counts."""
+    rooms: dict[str, Count] = defaultdict(Count)
+    longest: dict[str, list[tuple[int, str]]] = {"file": [], "class": [], "function": []}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(PACKAGE).as_posix()
+        found = count(text, name)
+        room = name.split("/")[0] if "/" in name else "(top)"
+        rooms[room].add(found)
+        longest["file"].append((len(found.lines), name))
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+                continue
+            own = {number for _, number in found.lines} & set(range(node.lineno, (node.end_lineno or 0) + 1))
+            kind = "class" if isinstance(node, ast.ClassDef) else "function"
+            longest[kind].append((len(own), f"{node.name} ({name})"))
+    sums = {"machinery": Count(), "in all": Count()}
+    print(f"{'room':16} {'tokens':>9} {'lines':>8} {'tokens/line':>8} {'comments':>8}")
+    for room in sorted(rooms, key=lambda each: -len(rooms[each].tokens)):
+        print(rooms[room].row(room))
+        sums["in all"].add(rooms[room])
+        if room not in CORE:
+            sums["machinery"].add(rooms[room])
+    for name, total in sums.items():
+        print(total.row(name))
+    for kind, found_lines in longest.items():
+        top = sorted(found_lines, reverse=True)[:5]
+        print(f"longest {kind}:", ", ".join(f"{what} {n}" for n, what in top))
+
+
+if __name__ == "__main__":
+    main()

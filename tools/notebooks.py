@@ -1,0 +1,51 @@
+"""The notebook in `examples`, executed in a folder of its own.
+
+`python -m tools.notebooks` puts the output of now into it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOK = ROOT / "examples" / "from_python.ipynb"
+_VARYING = re.compile(r"\d+\.\d s\b|Overwriting|Writing|importing my_method .*\n")
+
+
+def execute(folder: Path) -> Any:
+    """The notebook with the output of now, without what differs from run to run."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    before = os.environ.get("PYTHONPATH")
+    os.environ |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    try:
+        NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
+    finally:
+        os.environ.pop("PYTHONPATH")
+        os.environ |= {} if before is None else {"PYTHONPATH": before}
+    for cell in notebook.cells:
+        cell.metadata = {}
+    notebook.metadata.language_info = {"name": "python"}
+    return notebook
+
+
+def texts(notebook: Any) -> list[str]:
+    """The text of each output; pictures by the fact that there is one."""
+    found = []
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
+        data = output.get("data", {"text/plain": output.get("text", "")})
+        html = re.sub(r"base64,[^\"]*", "", data.get("text/html", ""))
+        found.append(_VARYING.sub("", data.get("text/plain", "") + html))
+    return found
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        nbformat.write(execute(Path(name)), NOTEBOOK)
+    print(NOTEBOOK)
