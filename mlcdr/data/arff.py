@@ -15,7 +15,6 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -46,25 +45,11 @@ _ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
 BLOCK_BYTES = 1 << 16
 
 
-@dataclass(frozen=True)
-class ArffTable(Table):
-    """The content of an ARFF file.
-
-    A value that a sparse row omits is 0: of a nominal attribute the *first* value, as the format defines.
-
-    Attributes
-    ----------
-    relation : str
-        The relation's name, unquoted.
-    """
-
-    relation: str
-
-
-def read_arff(path: Path | str) -> ArffTable:
+def read_arff(path: Path | str) -> Table:
     """Read an ARFF file.
 
-    Time is linear in the file's size; memory is at most three times the parsed matrix.
+    A value that a sparse row omits is 0: of a nominal attribute the *first* value, as the format defines. Time is
+    linear in the file's size; memory is at most three times the parsed matrix.
 
     Raises
     ------
@@ -79,7 +64,7 @@ def read_arff(path: Path | str) -> ArffTable:
     except OSError as error:
         fail_unreadable(path, error)
     origin = Origin(path, len(lines), line_of=lines.__getitem__)
-    return ArffTable(attributes, rows.matrix(), Origins(origin), relation)
+    return Table(attributes, rows.matrix(), Origins(origin), relation)
 
 
 def _read_rows(

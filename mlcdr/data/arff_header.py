@@ -25,9 +25,9 @@ class Attribute(NamedTuple):
     """
 
     name: str
-    codes: Codes | None
-    integer: bool
-    line: int
+    codes: Codes | None = None
+    integer: bool = False
+    line: int = 0
 
     @property
     def values(self) -> tuple[str, ...] | None:

@@ -3,86 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.content import Dataset
-from mlcdr.data.encoding import Missing, as_labels, complete
+from mlcdr.data.arff_header import Attribute
 from mlcdr.data.lines import fail, fail_unreadable, quote
-from mlcdr.data.packed import GROWTH, most_bytes
+from mlcdr.data.packed import check_growth
 from mlcdr.data.svmlight import read_svmlight
-from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, check_indices, no_labels, stack_rows
+from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, Table, Tables, check_indices, no_labels, stack_tables
 from mlcdr.errors import DataError
 
 
-@dataclass(frozen=True)
-class Arrays:
-    """X (n×d, float64) and Y (n×K, numbers), dense or CSR, the names of their columns, and where rows come from."""
+def tables_of(path: Path, X: Any, Y: Any, feature_names: Sequence[str] = (), label_names: Sequence[str] = ()) -> Tables:
+    """Check and convert two matrices; without names, columns are called feature1, ... and label1, ...
 
-    X: Matrix
-    Y: Matrix
-    feature_names: tuple[str, ...]
-    label_names: tuple[str, ...]
-    origins: Origins
-
-    @classmethod
-    def of(
-        cls, path: Path, X: Any, Y: Any, feature_names: Sequence[str] = (), label_names: Sequence[str] = ()
-    ) -> Arrays:
-        """Check and convert two matrices; without names, columns are called feature1, ... and label1, ...
-
-        Raises
-        ------
-        DataError
-            For wrong shapes or names, and values that are no numbers.
-        """
-        X = _as_matrix(path, "X", X)
-        Y = _as_matrix(path, "Y", Y)
-        if X.shape[0] != Y.shape[0]:
-            fail(path, f"X has {X.shape[0]} rows and Y has {Y.shape[0]}")
-        names = _name_columns(path, "feature", feature_names, X.shape[1])
-        labels = _name_columns(path, "label", label_names, Y.shape[1])
-        return cls(X, _without_minus_one(Y), names, labels, Origins(Origin(path, X.shape[0])))
-
-    def stack(self, below: Arrays) -> Arrays:
-        """The rows of the train and of the test file.
-
-        Raises
-        ------
-        DataError
-            When they have other columns.
-        """
-        names = (self.feature_names, self.label_names)
-        if (below.feature_names, below.label_names) != names:
-            fail(below.origins.path, f"its columns are not those of {self.origins.path.name}")
-        X = stack_rows([self.X, below.X])
-        Y = stack_rows([self.Y, below.Y])
-        return Arrays(X, Y, *names, Origins(*self.origins.files, *below.origins.files))
-
-    def encode(self, missing: Missing) -> Dataset:
-        """Encode as `mlcdr.data.encoding.encode`: Y is CSR if X is.
-
-        Raises
-        ------
-        DataError
-            For values that are infinite, missing values that may not be filled, and labels other than 0 and 1.
-        """
-        Y = self.Y
-        if sparse.issparse(self.X):
-            Y = sparse.csr_array(Y)
-        elif sparse.issparse(Y):
-            Y = Y.toarray()
-        Y = as_labels(Y, self.label_names, self.origins)
-        if sparse.issparse(Y):
-            Y.eliminate_zeros()
-        d = len(self.feature_names)
-        labels = self.label_names
-        dataset = Dataset("", self.X, Y, self.feature_names, labels, labels, "", d, 0, d, ())
-        return complete(dataset, self.feature_names, self.origins, missing)
+    Raises
+    ------
+    DataError
+        For wrong shapes or names, and values that are no numbers.
+    """
+    X = _as_matrix(path, "X", X)
+    Y = _as_matrix(path, "Y", Y)
+    if X.shape[0] != Y.shape[0]:
+        fail(path, f"X has {X.shape[0]} rows and Y has {Y.shape[0]}")
+    origins = Origins(Origin(path, X.shape[0]))
+    features = Table(_name_columns(path, "feature", feature_names, X.shape[1]), X, origins)
+    labels = Table(_name_columns(path, "label", label_names, Y.shape[1]), Y, origins)
+    return features, labels
 
 
 def _as_matrix(path: Path, name: str, values: Any) -> Matrix:
@@ -110,52 +60,45 @@ def _as_matrix(path: Path, name: str, values: Any) -> Matrix:
     return matrix
 
 
-def _name_columns(path: Path, what: str, names: Sequence[str], count: int) -> tuple[str, ...]:
+def _name_columns(path: Path, what: str, names: Sequence[str], count: int) -> tuple[Attribute, ...]:
+    """The columns of a matrix, all numeric."""
     names = [str(each) for each in names] or [f"{what}{j + 1}" for j in range(count)]
     if len(names) != count or len(set(names)) != count:
         fail(path, f"{len(set(names))} different names of {what}s for {count} columns")
-    return tuple(names)
+    return tuple(Attribute(name) for name in names)
 
 
-def _without_minus_one(Y: Matrix) -> Matrix:
-    """Y with 0 for -1, if all its entries are -1 and 1."""
-    entries = Y.data if sparse.issparse(Y) else Y
-    n, n_labels = Y.shape
-    if entries.size < n * n_labels or not np.isin(entries, (-1, 1)).all():
-        return Y
-    return (Y > 0).astype(np.float64)
-
-
-def read_arrays(form: str, paths: Sequence[Path], options: Mapping[str, Any], labelled: bool = True) -> Arrays:
+def read_arrays(form: str, paths: Sequence[Path], options: Mapping[str, Any], labelled: bool = True) -> Tables:
     """Read one file of a form, or the train and the test file.
 
-    If not `labelled`, Y is a column of zeros, and the file need not have labels.
+    If not `labelled`, the label is a column of zeros, and the file need not have labels.
 
     Raises
     ------
     DataError
     """
     if form == "svmlight":
-        found: list[tuple[Any, ...]] = read_svmlight(paths, labelled)
+        found = read_svmlight(paths, labelled)
     elif form == "npz":
         found = [_read_npz(path, options, labelled) for path in paths]
     else:
         found = [_read_mat(path, options, labelled) for path in paths]
-    first, *others = [Arrays.of(path, *parts) for path, parts in zip(paths, found, strict=True)]
-    return first.stack(others[0]) if others else first
+    of_files = [tables_of(path, *parts) for path, parts in zip(paths, found, strict=True)]
+    features, labels = zip(*of_files, strict=True)
+    return stack_tables(*features), stack_tables(*labels)
 
 
 def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[Any, ...]:
     """X, Y, and the names of their columns if there are any."""
     try:
         with np.load(path, allow_pickle=False) as stored:
-            if sum(member.file_size for member in stored.zip.infolist()) > most_bytes(path):
-                fail(path, f"unpacks to more than {GROWTH} times its size")
+            check_growth(path, sum(member.file_size for member in stored.zip.infolist()))
             X = _stored_matrix(path, stored, options.get("X", "X"))
-            Y = _stored_matrix(path, stored, options.get("Y", "Y")) if labelled else no_labels(X)
             features = stored.get("feature_names", ())
-            labels = stored.get("label_names", ()) if labelled else ()
-            return X, Y, features, labels
+            if not labelled:
+                return X, no_labels(X), features
+            Y = _stored_matrix(path, stored, options.get("Y", "Y"))
+            return X, Y, features, stored.get("label_names", ())
     except DataError:
         raise
     except OSError as error:
@@ -174,8 +117,7 @@ def _stored_matrix(path: Path, stored: Any, name: str) -> Matrix:
     if not set(parts) <= set(stored):
         fail(path, f"has no array {quote(name)}, nor its CSR parts; it has {', '.join(stored) or 'none'}")
     data, indices, indptr, shape = (stored[part] for part in parts)
-    sizes = tuple(int(each) for each in shape)
-    matrix = sparse.csr_array((data, indices, indptr), shape=sizes)
+    matrix = sparse.csr_array((data, indices, indptr), shape=shape.tolist())
     check_indices(matrix)
     return matrix
 
@@ -185,14 +127,12 @@ def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[A
     from mlcdr.data.matlab import list_variables, read_matrices
 
     known = {variable.name for variable in list_variables(path)}
-    usual = "X" if "X" in known else "data"
-    features = options.get("X", usual)
-    usual = "Y" if "Y" in known else "target"
-    labels = options.get("Y", usual)
+    usual = ("X" if "X" in known else "data", "Y" if "Y" in known else "target")
+    features = options.get("X", usual[0])
     if not labelled:
         (X,) = read_matrices(path, [features])
         return X, no_labels(X)
-    X, Y = read_matrices(path, [features, labels])
+    X, Y = read_matrices(path, [features, options.get("Y", usual[1])])
     if Y.shape[0] != X.shape[0] == Y.shape[1]:
         Y = Y.T
     return X, Y

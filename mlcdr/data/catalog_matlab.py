@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.arrays import Arrays
-from mlcdr.data.content import Dataset
+from mlcdr.data.arrays import tables_of
 from mlcdr.data.files import sha256
 from mlcdr.data.label_xml import read_label_xml
 from mlcdr.data.lines import fail
 from mlcdr.data.matlab import read_matrices
 from mlcdr.data.sources import Entry, find
+from mlcdr.data.table import Origin, Origins, Tables
+
+_BINARY = {"0": 0, "1": 1}
 
 
 def find_matlab_entry(name: str, path: Path) -> Entry | None:
@@ -26,8 +28,8 @@ def find_matlab_entry(name: str, path: Path) -> Entry | None:
     return known if sha256(path) in {file.sha256 for file in known.files} else None
 
 
-def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Dataset:
-    """Read a MATLAB file of the catalogue; `n_train` is that of its own division.
+def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Tables:
+    """Read a MATLAB file of the catalogue; a train and a test part of it are two origins.
 
     Parameters
     ----------
@@ -45,36 +47,35 @@ def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Dataset:
     """
     said = known.matlab
     assert said is not None
-    names = ["data", "target"]
-    if said.n_train:
-        names = ["train_data", "train_target", "test_data", "test_target"]
-    found = [sparse.csr_array(each) for each in read_matrices(path, names)]
+    prefixes = ("train_", "test_") if said.n_train else ("",)
     blocks = []
-    for X, Y in zip(found[::2], found[1::2], strict=True):
-        blocks.append(sparse.hstack([X, Y.T]))
+    for prefix in prefixes:
+        data, target = map(sparse.csr_array, read_matrices(path, [f"{prefix}data", f"{prefix}target"]))
+        blocks.append(sparse.csr_array(sparse.hstack([data, target.T])))
     both = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     d = known.statistics["n_features"]
     K = known.statistics["n_labels"]
     if both.shape != (known.statistics["n_instances"], d + K):
         fail(path, f"[data, target'] is {both.shape[0]}x{both.shape[1]}, which is not {known.name}")
+    is_binary = np.isin(blocks[0][:, :d].data, (0, 1)).all()
     X, Y = both[:, :d], both[:, d:]
     if said.leading_labels:
         X, Y = both[:, K:], both[:, :K]
-    Y = Y.maximum(0)  # some have -1 for 0
     if known.statistics["format"] == "dense":
         X = X.toarray()
-    labels: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
     if said.labels:
-        labels = _count_on(said.labels, K)
+        label_names = _count_on(said.labels, K)
     elif xml:
-        labels = tuple(name for name, _ in read_label_xml(xml))
-    if len(labels) != K:
-        fail(xml or path, f"{len(labels)} label names for {K} labels")
-    features = _count_on(said.features, d)
-    dataset = Arrays.of(path, X, Y, features, labels).encode("keep")
-    is_binary = np.isin(found[0].data, (0, 1)).all()
-    n_nominal = d if is_binary else 0
-    return replace(dataset, declared_nominal=n_nominal, declared_numeric=d - n_nominal, n_train=said.n_train)
+        label_names = tuple(name for name, _ in read_label_xml(xml))
+    if len(label_names) != K:
+        fail(xml or path, f"{len(label_names)} label names for {K} labels")
+    Y = Y.maximum(0)  # some have -1 for 0
+    features, labels = tables_of(path, X, Y, _count_on(said.features, d), label_names)
+    if is_binary:
+        features = replace(features, attributes=tuple(each._replace(codes=_BINARY) for each in features.attributes))
+    origins = Origins(*(Origin(path, block.shape[0]) for block in blocks))
+    return replace(features, origins=origins), replace(labels, origins=origins)
 
 
 def _count_on(names: str | tuple[str, ...], n: int) -> tuple[str, ...]:

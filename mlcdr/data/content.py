@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mlcdr.data.forms import MEMORY, check_form_options, option_problems
 from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Origin, Origins
+from mlcdr.data.table import Matrix, Origins
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError
 
@@ -132,7 +132,7 @@ class Dataset:
         DataError
             As for `load_dataset`; the message begins with the data set's name.
         """
-        from mlcdr.data.arrays import Arrays  # these make data sets, and so need this module
+        from mlcdr.data.arrays import tables_of  # these make data sets, and so need this module
         from mlcdr.data.encoding import encode
 
         # with `memory` given, any option that states another source is a problem
@@ -148,16 +148,16 @@ class Dataset:
             options["text"] = next(iter(feature_names), "text")
             X = pd.DataFrame({options["text"]: texts})
         if hasattr(X, "columns"):
-            from mlcdr.data.frames import as_table, joined
+            from mlcdr.data.frames import divide_frame, join, origin_of
 
             if Y is not None:
-                X, options["labels"] = joined(X, Y, label_names)
-            selected = as_table(X, Origins(Origin(Path(name), len(X))), options)
-            return named(encode(selected, missing), name)
-        if hasattr(Y, "columns"):
-            Y, label_names = Y.to_numpy(), list(Y.columns)
-        arrays = Arrays.of(Path(name), X, Y, feature_names, label_names)
-        return named(arrays.encode(missing), name)
+                X, options["labels"] = join(X, Y, label_names)
+            tables = divide_frame(X, Origins(origin_of(Path(name), X)), options)
+        else:
+            if hasattr(Y, "columns"):
+                Y, label_names = Y.to_numpy(), list(Y.columns)
+            tables = tables_of(Path(name), X, Y, feature_names, label_names)
+        return named(encode(*tables, missing), name)
 
     def rows(self, index: Any) -> Dataset:
         """The data set of the rows `index`, without a predefined split."""

@@ -34,9 +34,12 @@ class Line(NamedTuple):
     path: Path
     number: int
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.number}" if self.number else str(self.path)
+
     def fail(self, message: str, error: type[DataError] = DataError) -> NoReturn:
         """Raise an error about this line, as `fail` does about a file."""
-        raise error(f"{self.path}{f':{self.number}' if self.number else ''}: {escape_control_characters(message)}")
+        raise error(f"{self}: {escape_control_characters(message)}")
 
     def decode(self, raw: bytes) -> str:
         """The text without blanks at its ends. UTF-8 only: in another encoding, label names would not match the XML.

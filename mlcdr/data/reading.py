@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from mlcdr.data import sources
-from mlcdr.data.arff import ArffTable, read_arff
+from mlcdr.data.arff import read_arff
 from mlcdr.data.arff_header import meka_label_count
 from mlcdr.data.catalog_matlab import find_matlab_entry, read_matlab_entry
 from mlcdr.data.content import Dataset
-from mlcdr.data.encoding import Missing, Selected, encode
+from mlcdr.data.encoding import Missing, encode
 from mlcdr.data.files import DataFiles, NoDivisionError, Part, names_beside, sha256, suffix
 from mlcdr.data.label_xml import read_label_xml
 from mlcdr.data.lines import Line, fail, fail_unreadable, quote
-from mlcdr.data.table import find_columns, stack_tables
+from mlcdr.data.table import Table, Tables, find_columns, stack_tables
 
 
 @functools.cache
@@ -74,53 +74,55 @@ class FileSource:
         """
         path = self.files.paths[0]
         known = find_matlab_entry(self.files.name, path)
+        xml_label_names: Sequence[str] = ()
         if known is not None:
-            dataset = read_matlab_entry(path, known, self.files.xml)
+            features, labels = read_matlab_entry(path, known, self.files.xml)
         elif self.files.form == "arff":
-            dataset = self._read_arff()
+            features, labels, xml_label_names = self._read_arff()
         elif self.files.form in ("npz", "mat", "svmlight"):
-            dataset = self._read_arrays()
+            from mlcdr.data.arrays import read_arrays
+
+            features, labels = read_arrays(self.files.form, self.files.paths, self.options)
         else:
-            dataset = self._read_frames()
+            features, labels = self._read_frames()
+        n_train = features.origins.files[0].n_rows
+        dataset = encode(features, labels, self.missing)
+        if xml_label_names:
+            dataset = replace(dataset, xml_label_names=tuple(xml_label_names))
+        if self.part != "predefined":
+            return dataset
         if self.files.test_first is not None:
             return self._move_train_first(dataset, self.files.test_first)
-        return dataset if self.part == "predefined" else replace(dataset, n_train=None)
+        return replace(dataset, n_train=n_train)
 
-    def _read_arff(self) -> Dataset:
-        first, *others = [read_arff(path) for path in self.files.paths]
-        columns, xml_names = self._find_labels(first)
-        table = stack_tables(first, others[0]) if others else first
-        dataset = encode(Selected(table, columns), self.missing)
-        return replace(dataset, xml_label_names=xml_names, n_train=table.origins.n_first)
+    def _read_arff(self) -> tuple[Table, Table, Sequence[str]]:
+        """The features, the labels, and the names of the labels in the XML's order."""
+        table = stack_tables(*map(read_arff, self.files.paths))
+        labels: int | str | Sequence[str] | None = self.options.get("labels", meka_label_count(table.relation))
+        named: list[str] = []
+        # The XML has priority over -C: that of medical means the first columns, but its labels are the last ones.
+        if self.files.xml is not None:
+            known = set(table.names)
+            for name, number in read_label_xml(self.files.xml):
+                if name not in known:
+                    line = Line(self.files.xml, number)
+                    line.fail(f"label {quote(name)} is not an attribute of {table.path.name}")
+                named.append(name)
+            labels = named
+        if labels is None:
+            xml = table.path.with_suffix(".xml").name
+            needs = f"Needs {xml} beside it, -C in the relation's name, or the option labels"
+            fail(table.path, f"which attributes are labels? {needs}")
+        columns = find_columns(Line(table.path, 0), table.names, labels)
+        return *table.divide(columns), named
 
-    def _read_arrays(self) -> Dataset:
-        from mlcdr.data.arrays import read_arrays
-
-        arrays = read_arrays(self.files.form, self.files.paths, self.options)
-        return replace(arrays.encode(self.missing), n_train=arrays.origins.n_first)
-
-    def _read_frames(self) -> Dataset:
+    def _read_frames(self) -> Tables:
         from mlcdr.data.frames import read_tables
 
         options = dict(self.options)
         if self.files.xml is not None:
             options["labels"] = [name for name, _ in read_label_xml(self.files.xml)]
-        selected = read_tables(self.files.form, self.files.paths, options)
-        return replace(encode(selected, self.missing), n_train=selected.table.origins.n_first)
-
-    def _find_labels(self, table: ArffTable) -> tuple[list[int], tuple[str, ...]]:
-        """The positions of the labels among the attributes, and their names in the XML's order."""
-        names = [attribute.name for attribute in table.attributes]
-        if self.files.xml is not None:
-            # The XML has priority over -C: that of medical means the first columns, but its labels are the last ones.
-            return _find_labels_of_xml(self.files.xml, names, table.path)
-        said: int | str | Sequence[str] | None = self.options.get("labels", meka_label_count(table.relation))
-        if said is None:
-            xml = table.path.with_suffix(".xml").name
-            needs = f"Needs {xml} beside it, -C in the relation's name, or the option labels"
-            fail(table.path, f"which attributes are labels? {needs}")
-        columns = find_columns(Line(table.path, 0), names, said)
-        return columns, tuple(names[column] for column in columns)
+        return read_tables(self.files.form, self.files.paths, options)
 
     def _move_train_first(self, dataset: Dataset, n_test: int) -> Dataset:
         """Move the training rows to the front, of a full file that begins with the test rows."""
@@ -132,14 +134,3 @@ class FileSource:
             raise NoDivisionError(f"{self.files.paths[0]}: not the known data set; {needs}")
         order = np.roll(np.arange(n), -n_test)
         return replace(dataset.rows(order), n_train=n - n_test)
-
-
-def _find_labels_of_xml(xml: Path, names: Sequence[str], path: Path) -> tuple[list[int], tuple[str, ...]]:
-    where = {name: column for column, name in enumerate(names)}
-    columns, labels = [], []
-    for label, number in read_label_xml(xml):
-        if label not in where:
-            Line(xml, number).fail(f"label {quote(label)} is not an attribute of {path.name}")
-        columns.append(where[label])
-        labels.append(label)
-    return sorted(columns), tuple(labels)

@@ -13,7 +13,7 @@ from mlcdr.data.arff import read_arff
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.catalog_matlab import find_matlab_entry
 from mlcdr.data.dataset import Dataset, load_dataset
-from mlcdr.data.encoding import Column, Missing, columns_of, fill, positive_code, take_columns
+from mlcdr.data.encoding import Column, Missing, columns_of, encode, fill, positive_code, take_columns
 from mlcdr.data.files import is_path, locate
 from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, option_problems
 from mlcdr.data.lines import Line, fail, list_values, quote
@@ -72,8 +72,8 @@ class Columns:
             return self._of_dataset(place, missing, options)
         from mlcdr.data.arrays import read_arrays
 
-        arrays = read_arrays(files.form, files.paths, options, labelled=False)
-        return self._in_order(arrays.encode(missing), place)
+        tables = read_arrays(files.form, files.paths, options, labelled=False)
+        return self._in_order(encode(*tables, missing), place)
 
     def _of_dataset(self, place: str, missing: Missing, options: Mapping[str, Any]) -> Matrix:
         """X of a data set that has labels."""
@@ -95,46 +95,33 @@ class Columns:
         indicated = self._indicated()
         names = list(dict.fromkeys(name for name, _ in indicated))
         if form == "arff":
-            table: Table = read_arff(rows)
-            _check_there(table.path, [attribute.name for attribute in table.attributes], names)
+            table = read_arff(rows)
+            _check_there(table.path, table.names, names)
         else:
-            from mlcdr.data.frames import as_table, read_frame
+            from mlcdr.data.frames import code_words, read_frame, text_table
 
-            words = list(self.nominal)
             texts = names if self.is_text else []
-            frame, origin = read_frame(form, rows, options, words, texts, least=1)
+            frame, origin = read_frame(form, rows, options, list(self.nominal), texts, least=1)
             _check_there(origin.path, list(frame.columns), names)
-            selected = as_table(frame[names], Origins(origin), self._said_of(frame))
-            if selected.text is not None:
-                return selected.text[1]
-            table = selected.table
-        where = {attribute.name: source for source, attribute in enumerate(table.attributes)}
-        columns, features = [], []
-        for name, word in indicated:
-            columns.append(_find_column(table, where[name], word))
-            features.append(name)
+            if self.is_text:
+                return text_table(frame[names[0]], Origins(origin)).values
+            # numbers stay numbers: "1" and "1.0" of the training rows' words are the same number
+            words = [name for name in self.nominal if frame[name].dtype.kind not in "biufc"]
+            table = code_words(frame[names], Origins(origin), words)
+        where = {name: source for source, name in enumerate(table.names)}
+        columns = [_find_column(table, where[name], word) for name, word in indicated]
         for name, known in self.nominal.items():
             _check_known(table, where[name], known)
         X = take_columns(table.values, columns)
-        fill(X, features, table.origins, missing)
+        fill(X, [name for name, _ in indicated], table.origins, missing)
         return X
-
-    def _said_of(self, frame: Any) -> dict[str, Any]:
-        """The options by which a frame becomes a table without labels."""
-        if self.is_text:
-            return {"labels": [], "text": self.names[0]}
-        # numbers stay numbers: "1" and "1.0" of the training rows' words are the same number
-        words = [name for name in self.nominal if frame[name].dtype.kind not in "biufc"]
-        return {"labels": [], "categories": words}
 
     def _indicated(self) -> list[tuple[str, str | None]]:
         """For each column of X its feature, and the value of the feature that it indicates by 1 (None: a number)."""
-        found: dict[str, tuple[str, str | None]] = {}
-        for name in self.names:
-            found[name] = name, None
+        found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in self.names}
         for name, known in self.nominal.items():
             codes = {word: code for code, word in enumerate(known)}
-            for column in columns_of(0, Attribute(name, codes, False, 0)):
+            for column in columns_of(0, Attribute(name, codes)):
                 code = 1 if column.code is None else int(column.code)
                 found[column.name] = name, known[code]
         return list(found.values())

@@ -38,7 +38,7 @@ class _Row(NamedTuple):
     """A row: its line, its labels, and the indices and the values of its entries."""
 
     line: Line
-    labels: list[int]
+    labels: np.ndarray
     indices: np.ndarray
     values: np.ndarray
 
@@ -59,11 +59,11 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]
         With file and line.
     """
     files = []
-    everything: list[_Row] = []
+    rows: list[_Row] = []
     for path in paths:
-        stated, rows = _read_rows(path)
-        files.append(rows)
-        everything += rows
+        stated, own = _read_rows(path)
+        files.append(own)
+        rows += own
         if path == paths[0]:
             sizes = stated
         elif stated[1:] != sizes[1:]:
@@ -74,25 +74,25 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]
     d = sizes.d
     K = sizes.K
     if not sizes.n:
-        indices = np.concatenate([row.indices for row in everything])
+        indices = np.concatenate([row.indices for row in rows])
         base = min(1, int(indices.min(initial=1)))  # the first index is 1, unless there is a 0
         d = len(features) or int(indices.max(initial=base - 1)) + 1 - base
         K = len(labels)
     ids = np.arange(K)
     if not K:
-        ids = np.unique(np.concatenate([row.labels for row in everything]).astype(int))
+        ids = np.unique(np.concatenate([row.labels for row in rows]))
         labels = [str(each) for each in ids]
     if labelled and not len(ids):
         fail(paths[0], "no label in any row; a row begins with its labels: `0,3 1:0.5`")
-    found = []
-    for rows in files:
-        columns = [row.indices - base for row in rows]
-        X = _matrix(rows, columns, [row.values for row in rows], d, "features")
-        Y = no_labels(X)
+    found: list[tuple[Any, ...]] = []
+    for own in files:
+        X = _matrix(own, [row.indices - base for row in own], [row.values for row in own], d, "features")
         if labelled:
-            columns = [np.searchsorted(ids, row.labels) for row in rows]
-            Y = _matrix(rows, columns, [np.ones(len(row.labels)) for row in rows], len(ids), "labels")
-        found.append((X, Y, features, labels if labelled else []))
+            columns = [np.searchsorted(ids, row.labels) for row in own]
+            Y = _matrix(own, columns, [np.ones(len(row.labels)) for row in own], len(ids), "labels")
+            found.append((X, Y, features, labels))
+        else:
+            found.append((X, no_labels(X), features))
     return found
 
 
@@ -106,13 +106,16 @@ def _read_rows(path: Path) -> tuple[_Sizes, list[_Row]]:
             text = line.decode(raw).partition("#")[0]
             header = _HEADER.fullmatch(text) if number == 1 else None
             if header is not None:
-                sizes = _checked_sizes(line, *map(int, header.groups()))
+                sizes = _Sizes(*map(int, header.groups()))
+                if 0 in sizes or max(sizes.d, sizes.K) > MAX_COLUMNS:
+                    said = f"{sizes.n} rows, {sizes.d} features and {sizes.K} labels"
+                    line.fail(f"{said}; none is 0, and columns are at most {MAX_COLUMNS:,}")
             elif text.strip() or sizes.n:  # a blank line is a row only if the first line states their number
                 rows.append(_read_row(line, text.split(), sizes))
     if not sizes.n and not rows:
         fail(path, "no row")
     n = sizes.n or len(rows)
-    while len(rows) > n and not rows[-1].labels and not len(rows[-1].indices):
+    while len(rows) > n and not len(rows[-1].labels) and not len(rows[-1].indices):
         rows.pop()
     if len(rows) != n:
         Line(path, 1).fail(f"says {n} rows, but {len(rows)} follow")
@@ -140,9 +143,21 @@ def _read_row(line: Line, tokens: list[str], sizes: _Sizes) -> _Row:
     if largest >= sizes.d:
         line.fail(f"index {largest}, but the last of the {sizes.d:,} features is {sizes.d - 1}")
     if not np.isfinite(values).all():
-        index = indices[np.isinf(values)][0]
-        line.fail(f"index {index} has a value that is too large for a 64-bit number")
+        line.fail(f"index {indices[np.isinf(values)][0]} has a value that is too large for a 64-bit number")
     return _Row(line, ids, indices, values)
+
+
+def _read_labels(line: Line, labels: Sequence[str], K: int) -> np.ndarray:
+    """The labels of a row as numbers."""
+    for label in labels:
+        if not _LABEL.fullmatch(label):
+            line.fail(f"label {quote(label)} is not a whole number from 0 on; labels are separated by commas")
+    numbers = [int(float(label)) for label in labels]
+    if max(numbers, default=0) >= K:
+        line.fail(f"label {max(numbers)}, but there are {K}, numbered from 0")
+    if len(set(numbers)) < len(numbers):
+        line.fail("a label is there twice")
+    return np.array(numbers, dtype=int)
 
 
 def _matrix(
@@ -167,22 +182,3 @@ def _read_names(path: Path, what: str) -> list[str]:
     if len(set(names)) < len(names) or "" in names:
         fail(beside, "an empty name, or one that is there twice; it has one name a line")
     return names
-
-
-def _checked_sizes(line: Line, n: int, d: int, K: int) -> _Sizes:
-    if not n * d * K or max(d, K) > MAX_COLUMNS:
-        line.fail(f"{n} rows, {d} features and {K} labels; none is 0, and columns are at most {MAX_COLUMNS:,}")
-    return _Sizes(n, d, K)
-
-
-def _read_labels(line: Line, labels: Sequence[str], K: int) -> list[int]:
-    """The labels of a row as numbers."""
-    for label in labels:
-        if not _LABEL.fullmatch(label):
-            line.fail(f"label {quote(label)} is not a whole number from 0 on; labels are separated by commas")
-    numbers = [int(float(label)) for label in labels]
-    if max(numbers, default=0) >= K:
-        line.fail(f"label {max(numbers)}, but there are {K}, numbered from 0")
-    if len(set(numbers)) < len(numbers):
-        line.fail("a label is there twice")
-    return numbers

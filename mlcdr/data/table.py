@@ -1,10 +1,10 @@
-"""What readers make of files: a table whose columns are features and labels, and where its rows come from."""
+"""What readers make of files and of data in memory: two tables, of features and of labels, and where their rows are."""
 
 from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -62,11 +62,6 @@ class Origins:
         """The line of the columns' names."""
         return Line(self.path, self.files[0].head)
 
-    @property
-    def n_first(self) -> int:
-        """The number of rows of the first file."""
-        return self.files[0].n_rows
-
     def line_of(self, row: int) -> Line:
         """The line of a row; rows are counted from 0 over all files."""
         for file in self.files:
@@ -82,27 +77,35 @@ class Origins:
 
 @dataclass(frozen=True)
 class Table:
-    """The content of a table.
+    """Some columns of a data set: all of a file's, or its features, or its labels.
 
     Attributes
     ----------
     attributes : tuple of Attribute
         The m columns in order.
-    values : ndarray or csr_array of shape (n, m), float64
+    values : ndarray or csr_array of shape (n, m), float64; or texts (n×1)
         Numbers; nominal values as their position in the declaration. NaN is a missing value and nothing else. CSR, with
         int32 sorted indices and no explicit zeros, for a sparse file.
     origins : Origins
         The files that the rows come from.
+    relation : str
+        The name of an ARFF file's relation.
     """
 
     attributes: tuple[Attribute, ...]
     values: Matrix
     origins: Origins
+    relation: str = ""
 
     @property
     def path(self) -> Path:
         """The first file, for messages."""
         return self.origins.path
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [attribute.name for attribute in self.attributes]
 
     @property
     def is_sparse(self) -> bool:
@@ -111,18 +114,48 @@ class Table:
 
     def column(self, position: int) -> np.ndarray:
         """The n values of one column."""
-        if self.is_sparse:
-            return self.values[:, [position]].toarray().ravel()
-        return self.values[:, position]
+        column = self.values[:, [position]]
+        return np.ravel(column.toarray() if self.is_sparse else column)
+
+    def divide(self, labels: Sequence[int]) -> tuple[Table, Table]:
+        """The features and the labels; `labels`: the positions of these."""
+        chosen = set(labels)
+        features = [column for column in range(len(self.attributes)) if column not in chosen]
+        return self._take(features), self._take(labels)
+
+    def _take(self, columns: Sequence[int]) -> Table:
+        attributes = tuple(self.attributes[column] for column in columns)
+        return replace(self, attributes=attributes, values=take(self.values, columns))
 
 
-def stack_tables(first: Table, second: Table) -> Table:
+Tables: TypeAlias = tuple[Table, Table]
+"""The features and the labels of a data set."""
+
+
+def take(values: Matrix, columns: Sequence[int]) -> Matrix:
+    """A copy of some columns."""
+    if not sparse.issparse(values):
+        return np.take(values, columns, axis=1)
+    taken = values[:, columns]
+    taken.sort_indices()
+    return taken
+
+
+def stack_tables(first: Table, *others: Table) -> Table:
     """The rows of the train and of the test table, which must declare the same attributes.
 
     Raises
     ------
     DataError
     """
+    for second in others:
+        _check_alike(first, second)
+        values = stack_rows([first.values, second.values])
+        first = replace(first, values=values, origins=Origins(*first.origins.files, *second.origins.files))
+    return first
+
+
+def _check_alike(first: Table, second: Table) -> None:
     if first.is_sparse != second.is_sparse:
         kind = "sparse" if second.is_sparse else "dense"
         fail(second.path, f"is {kind}, unlike {first.path.name}")
@@ -132,13 +165,26 @@ def stack_tables(first: Table, second: Table) -> Table:
         fail(second.path, f"{found} attributes, but {first.path.name} has {m}")
     for one, two in zip(first.attributes, second.attributes, strict=True):
         line = Line(second.path, two.line)
-        there = f"{first.path.name}:{one.line}"
+        there = Line(Path(first.path.name), one.line)
         if one.name != two.name:
             line.fail(f"attribute {quote(two.name)} where {there} has {quote(one.name)}")
         if one.values != two.values:
             line.fail(f"attribute {quote(two.name)} is declared otherwise than in {there}")
-    values = stack_rows([first.values, second.values])
-    return Table(first.attributes, values, Origins(*first.origins.files, *second.origins.files))
+
+
+def stack_rows(parts: Sequence[Matrix]) -> Matrix:
+    """Stack matrices vertically; the result is dense if one of them is."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(map(sparse.issparse, parts)):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+    return np.concatenate(dense)
+
+
+def no_labels(X: Matrix) -> np.ndarray:
+    """A Y of zeros, with one column, for rows without labels."""
+    return np.zeros((X.shape[0], 1))
 
 
 def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence[str]) -> list[int]:
@@ -155,12 +201,11 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
             given = f"{labels} labels (MEKA's -C), but the file has {m} attributes"
             fail(place.path, f"{given}, and at least one must be a feature")
         return list(range(labels)) if labels > 0 else list(range(m + labels, m))
+    wanted = labels
     if isinstance(labels, str):
         wanted = [labels] if labels in names else [name for name in names if fnmatch.fnmatchcase(name, labels)]
         if not wanted:
             place.fail(f"labels: no column is called {quote(labels)}; there are {list_values(names)}")
-    else:
-        wanted = list(labels)
     where = {name: column for column, name in enumerate(names)}
     for label in wanted:
         if label not in where:
@@ -171,21 +216,6 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
     if len(columns) == m:
         place.fail("labels: all columns are labels, and at least one must be a feature")
     return columns
-
-
-def stack_rows(parts: Sequence[Matrix]) -> Matrix:
-    """Stack matrices vertically; the result is dense if one of them is."""
-    if len(parts) == 1:
-        return parts[0]
-    if all(map(sparse.issparse, parts)):
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))
-    dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
-    return np.concatenate(dense)
-
-
-def no_labels(X: Matrix) -> np.ndarray:
-    """A Y of zeros, with one column, for rows without labels."""
-    return np.zeros((X.shape[0], 1))
 
 
 def check_indices(matrix: Matrix) -> None:

@@ -11,22 +11,23 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from mlcdr.data import arff
-from mlcdr.data.arff import ArffTable, read_arff
+from mlcdr.data.arff import read_arff
+from mlcdr.data.table import Table
 from mlcdr.errors import DataError
 
 
-def _read(tmp_path: Path, text: str | bytes) -> ArffTable:
+def _read(tmp_path: Path, text: str | bytes) -> Table:
     path = tmp_path / "t.arff"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_arff(path)
 
 
-def _lines(table: ArffTable) -> list[int]:
+def _lines(table: Table) -> list[int]:
     (origin,) = table.origins.files
     return [origin.line_of(row) for row in range(origin.n_rows)]
 
 
-def _dense(table: ArffTable) -> np.ndarray:
+def _dense(table: Table) -> np.ndarray:
     return table.values.toarray() if sparse.issparse(table.values) else table.values
 
 
@@ -93,7 +94,7 @@ def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
 # --- rows read at once and token by token agree -------------------------------------------------------------------
 
 
-def _read_token_by_token(path: Path, monkeypatch: pytest.MonkeyPatch) -> ArffTable:
+def _read_token_by_token(path: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
     with monkeypatch.context() as patch:
         patch.setattr(arff._SparseRows, "add_block", lambda *_: 0)
         patch.setattr(arff._DenseRows, "_convert", lambda *_: None)

@@ -206,7 +206,7 @@ DATA = {
     ),
     "no feature left": (
         BINARY + "0,1,1\n", "<labels>" + "".join(f'<label name="{c}"/>' for c in "abc") + "</labels>", {},
-        "{arff}: no feature is left besides the labels",
+        "{arff}: labels: all columns are labels, and at least one must be a feature",
     ),
     "no labels known": (BINARY + "0,1,5\n", None, {}, "{arff}: which attributes are labels?"),
     "too many labels": (BINARY + "0,1,5\n", None, {"labels": 3}, "{arff}: 3 labels (MEKA's -C), but the file has 3"),
