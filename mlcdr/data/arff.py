@@ -23,21 +23,13 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute, read_header
-from mlcdr.data.lines import (
-    BLANKS,
-    IN_ROW,
-    Line,
-    expect_end,
-    fail_unreadable,
-    list_values,
-    quote,
-    read_token,
-    skip_blanks,
-)
+from mlcdr.data.lines import BLANKS, IN_ROW, Line, fail_unreadable, list_values, quote
 from mlcdr.data.table import Origin, Origins, Table
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_INDEX = re.compile(r"[0-9]{1,9}")
+_INDEX = re.compile(r"[ \t\r\n]*([0-9]{1,9})[ \t]")
+_SPARSE_ROW = "a sparse row is {index value, ...}, with indices from 0"
+_EMPTY = re.compile(r"\{[ \t\r\n]*\}")
 # ASCII without quotes and underscores: of it, `float` accepts what ARFF allows, and also `nan`, `inf`, `infinity`.
 _ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
 
@@ -203,37 +195,25 @@ class _SparseRows:
 
     def _parse(self, line: Line, text: str) -> Iterator[tuple[int, float]]:
         """The entries of any row."""
-        first = skip_blanks(text, 1)
+        m = len(self.attributes)
         previous = -1
-        end = first if text[first : first + 1] == "}" else 0
+        empty = _EMPTY.match(text)
+        end = empty.end() - 1 if empty else 0
         while text[end] != "}":
-            index, end = self._parse_index(line, text, skip_blanks(text, end + 1))
-            if index == previous:
-                line.fail(f"index {index} is given twice")
-            if index < previous:
+            match = _INDEX.match(text, end + 1)
+            if match is None:
+                line.fail(f"{quote(text[end + 1 :].strip(BLANKS))} is not 'index value'; {_SPARSE_ROW}")
+            index = int(match[1])
+            if index >= m:
+                line.fail(f"index {index}, but the last of the {m} attributes is {m - 1}")
+            if index <= previous:
                 line.fail(f"index {index} after index {previous}; the indices of a sparse row must increase")
             previous = index
-            token, quoted, end = read_token(line, text, end)
-            if end >= len(text):
-                line.fail("a sparse row without its closing brace")
+            token, quoted, end = line.read_token(text, match.end())
+            if text[end : end + 1] not in (",", "}"):
+                line.fail(f"{quote(text[end:])} after the value of index {index}; {_SPARSE_ROW}")
             yield index, _value(line, self.attributes[index], token, quoted)
-            if text[end] not in ",}":
-                line.fail(f"unexpected {quote(text[end:])} after the value of index {index}; expected , or }}")
-        expect_end(line, text, end + 1, "the closing brace (instance weights cannot be read)")
-
-    def _parse_index(self, line: Line, text: str, start: int) -> tuple[int, int]:
-        """The index that begins at `start`, and where it ends."""
-        match = _INDEX.match(text, start)
-        m = len(self.attributes)
-        if match is None or text[match.end() : match.end() + 1] not in (" ", "\t"):
-            if "}" not in text[start:]:
-                line.fail("a sparse row without its closing brace")
-            piece = re.split("[,}]", text[start:], maxsplit=1)[0]
-            line.fail(f"{quote(piece.strip(BLANKS))} is not 'index value' (an index counts from 0)")
-        index = int(match.group())
-        if index >= m:
-            line.fail(f"index {index}, but the last of the {m} attributes is {m - 1}")
-        return index, match.end()
+        line.expect_end(text, end + 1, "the closing brace (instance weights cannot be read)")
 
     def matrix(self) -> sparse.csr_array:
         """All rows, n×m float64, without explicit zeros; NaN (a missing value) stays."""
@@ -266,16 +246,14 @@ def _value(line: Line, attribute: Attribute, token: str, quoted: bool) -> float:
         return codes[token]
     if token == "?" and not quoted:
         return math.nan
-    what = f"attribute {quote(attribute.name)} has the value {quote(token)}, which is"
+    what = f"attribute {quote(attribute.name)} has the value {quote(token)}, which is not"
     if codes is not None:
-        line.fail(f"{what} not among {list_values(codes)}")
-    if not NUMBER.fullmatch(token):
-        line.fail(f"{what} not a number")
-    number = float(token)
+        line.fail(f"{what} among {list_values(codes)}")
+    number = float(token) if NUMBER.fullmatch(token) else math.nan
     if not math.isfinite(number):
-        line.fail(f"{what} too large for a 64-bit number")
+        line.fail(f"{what} a number, or too large for one of 64 bits")
     if attribute.integer and number % 1 != 0:
-        line.fail(f"attribute {quote(attribute.name)} is declared integer but has the value {quote(token)}")
+        line.fail(f"{what} an integer, as it is declared")
     return number
 
 
@@ -283,7 +261,7 @@ def _split(line: Line, text: str) -> Iterator[tuple[str, bool]]:
     """The comma-separated tokens of a dense row, each with whether it was quoted."""
     end = -1
     while end < len(text):
-        token, quoted, end = read_token(line, text, end + 1, IN_ROW)
+        token, quoted, end = line.read_token(text, end + 1, IN_ROW)
         if end < len(text) and text[end] != ",":
             line.fail(f"unexpected {quote(text[end:])} after a quoted value; expected a comma")
         yield token, quoted

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.lines import fail, fail_unreadable, quote
+from mlcdr.data.npz import matrix_of
 from mlcdr.data.packed import check_growth
 from mlcdr.data.svmlight import read_svmlight
 from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, Table, Tables, check_indices, no_labels, stack_tables
@@ -110,15 +111,9 @@ def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[A
 
 
 def _stored_matrix(path: Path, stored: Any, name: str) -> Matrix:
-    """The array `name` of an .npz file, or the matrix of the CSR parts `name`_data, _indices, _indptr and _shape."""
-    if name in stored:
-        return stored[name]
-    parts = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
-    if not set(parts) <= set(stored):
+    matrix = matrix_of(stored, name)
+    if matrix is None:
         fail(path, f"has no array {quote(name)}, nor its CSR parts; it has {', '.join(stored) or 'none'}")
-    data, indices, indptr, shape = (stored[part] for part in parts)
-    matrix = sparse.csr_array((data, indices, indptr), shape=shape.tolist())
-    check_indices(matrix)
     return matrix
 
 

@@ -16,16 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from mlcdr.data.content import Dataset
 from mlcdr.data.files import cache_folder
+from mlcdr.data.npz import matrix_of, parts_of
 from mlcdr.data.synthetic import checksum
 from mlcdr.data.table import Matrix
 from mlcdr.data.texts import as_column, is_texts
 from mlcdr.whole_files import make_temporary_path
-
-_PARTS = ("data", "indices", "indptr")
 
 
 def path_of(key: str, folder: Path | None = None) -> Path:
@@ -37,8 +35,9 @@ def save(key: str, dataset: Dataset, folder: Path | None = None) -> None:
     """Store a parsed data set under a key. A failure to write is not an error."""
     path = path_of(key, folder)
     facts = dict(vars(dataset))
-    arrays = _arrays("X", facts.pop("X")) | _arrays("Y", facts.pop("Y"))
-    arrays["header"] = _as_bytes(_sealed(key, facts))
+    X, Y = facts.pop("X"), facts.pop("Y")
+    arrays = parts_of("Y", Y) | (_in_bytes("X_text", X[:, 0].tolist()) if is_texts(X) else parts_of("X", X))
+    arrays |= _in_bytes("header", _sealed(key, facts))
     temporary = make_temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,17 +80,9 @@ def _sealed(key: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"facts": facts, "digest": digest}
 
 
-def _arrays(key: str, matrix: Matrix) -> dict[str, np.ndarray]:
-    if sparse.issparse(matrix):
-        return {f"{key}_{part}": getattr(matrix, part) for part in _PARTS}
-    if is_texts(matrix):
-        return {f"{key}_text": _as_bytes(matrix[:, 0].tolist())}
-    return {key: matrix}
-
-
-def _as_bytes(plain: Any) -> np.ndarray:
+def _in_bytes(name: str, plain: Any) -> dict[str, np.ndarray]:
     """Plain data as an array of JSON's bytes."""
-    return np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
+    return {name: np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
 
 
 def _read(stored: Any, facts: Mapping[str, Any]) -> Dataset:
@@ -99,20 +90,10 @@ def _read(stored: Any, facts: Mapping[str, Any]) -> Dataset:
     # JSON has lists in place of tuples
     said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
     said["nominal"] = {name: tuple(words) for name, words in facts["nominal"].items()}
-    if "X_text" in stored:
-        X: Matrix = as_column(json.loads(stored["X_text"].tobytes()))
-    else:
-        X = _matrix(stored, "X", len(said["feature_names"]))
-    Y = _matrix(stored, "Y", len(said["label_names"]))
+    X: Matrix = matrix_of(stored, "X")
+    if X is None:
+        X = as_column(json.loads(stored["X_text"].tobytes()))
+    Y = matrix_of(stored, "Y")
     if checksum(X, Y) != said["checksum"]:
         raise ValueError("checksum")
     return Dataset(X=X, Y=Y, **said)
-
-
-def _matrix(stored: Any, key: str, n_columns: int) -> Matrix:
-    if f"{key}_data" not in stored:
-        return stored[key]
-    data, indices, indptr = (stored[f"{key}_{part}"] for part in _PARTS)
-    matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
-    matrix.has_sorted_indices = True
-    return matrix

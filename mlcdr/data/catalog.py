@@ -5,6 +5,7 @@ Downloads go to the user's cache folder; the SHA-256 of each file is checked bef
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -16,7 +17,6 @@ from mlcdr.data.forms import OPENML, SOURCES
 from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, hosts, studies
 from mlcdr.data.studies import study_folder
 from mlcdr.errors import DataError, plural
-from mlcdr.whole_files import write_atomically
 
 __all__ = ["Check", "Entry", "entries", "fetch", "find", "find_folder", "info", "verify"]
 
@@ -65,10 +65,6 @@ def info(name: str, **options: Any) -> dict[str, Any]:
         When it is neither in the catalogue nor in the data folders, or cannot be read.
     """
     known = find(name)
-    elsewhere = name.startswith(OPENML) or not options.keys().isdisjoint(SOURCES)
-    folder = None if elsewhere else find_folder(name)
-    if known is None and folder is None and not elsewhere:
-        locate(name)  # raises the error that names the folders
     facts: dict[str, Any] = {"name": name}
     if known is not None:
         for key in ("name", "domain", "citation", "page", "note", "fetchable"):
@@ -76,10 +72,15 @@ def info(name: str, **options: Any) -> dict[str, Any]:
         facts["urls"] = [file.address(hosts()[0]) for file in known.files]
         facts["expected"] = dict(known.statistics)
         facts["expected_from"] = "measured" if known.measured else "mulan"
-    facts["folder"] = None if folder is None else str(folder)
-    if folder is None and not elsewhere:
+    facts["folder"] = None
+    if name.startswith(OPENML) or not options.keys().isdisjoint(SOURCES):
+        return facts | _describe(name, options)
+    folder = find_folder(name)
+    if folder is None:
+        if known is None:
+            locate(name)  # raises the error that names the folders
         return facts
-    return facts | _describe(name, options)
+    return facts | {"folder": str(folder)} | _describe(name, options)
 
 
 def _describe(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,7 +131,7 @@ def verify(name: str) -> list[Check]:
         measured = round(found[fact], digits) if isinstance(expected, float) else found[fact]
         checks.append(Check(fact, expected, measured))
     folder = locate(known.name).paths[0].parent
-    here = {path.name.casefold(): path for path in folder.iterdir() if path.is_file()}
+    here = {path.name.casefold(): path for path in folder.iterdir()}
     for file in known.files:
         path = here.get(file.name.casefold())
         if path is not None:
@@ -168,8 +169,6 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     ResultsError
         When a file cannot be written.
     """
-    root = cache_folder() / "datasets"
-    fold_folder = cache_folder() / "folds"
     places: dict[str, Path] = {}
     groups: dict[str, dict[Path, SourceFile]] = {}
     fold_files: list[Path] = []
@@ -179,22 +178,19 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
             groups[name] = {places[name] / studies()[name].name: studies()[name]}
             continue
         known = entry(name)
+        folder = cache_folder() / "datasets" / known.name
         if not known.files:
             raise DataError(
                 f"{known.name}: no checksum of its public files is recorded, so they are not downloaded; get them from "
-                f"{known.page} and put {known.name}.arff and {known.name}.xml into {root / known.name}"
+                f"{known.page} and put {known.name}.arff and {known.name}.xml into {folder}"
             )
-        places[known.name] = root / known.name
-        groups[known.name] = {places[known.name] / file.name: file for file in known.files}
+        places[known.name] = folder
+        groups[known.name] = {folder / file.name: file for file in known.files}
         if folds:
-            groups[f"folds of {known.name}"] = {fold_folder / file.name: file for file in known.folds.values()}
-            fold_files += [fold_folder / file.name for file in known.folds.values()]
-    absent = {}
-    for what, files in groups.items():
-        wanted = {path: file for path, file in files.items() if not _is_there(path, file)}
-        if wanted:
-            absent[what] = wanted
-    _download_all(absent, progress)
+            of_folds = {cache_folder() / "folds" / file.name: file for file in known.folds.values()}
+            groups[f"folds of {known.name}"] = of_folds
+            fold_files += of_folds
+    _download(groups, progress)
     for path in fold_files:
         from mlcdr.data.folds import write_fold_csv
 
@@ -209,24 +205,31 @@ def _is_there(path: Path, file: SourceFile) -> bool:
         return False
 
 
-def _download_all(groups: Mapping[str, Mapping[Path, SourceFile]], progress: bool) -> None:
-    """Download groups of files, each group completely or not at all; errors name the groups."""
-    if not groups:
+def _download(groups: Mapping[str, Mapping[Path, SourceFile]], progress: bool) -> None:
+    """Download what is absent of groups of files, each group completely or not at all; errors name the groups."""
+    wanted = {}
+    for name, files in groups.items():
+        absent = {path: file for path, file in files.items() if not _is_there(path, file)}
+        if absent:
+            wanted[name] = absent
+    if not wanted:
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    n_bytes = sum(file.n_bytes for files in groups.values() for file in files.values())
+    n_bytes = 0
+    for files in wanted.values():
+        n_bytes += sum(file.n_bytes for file in files.values())
     failures: dict[str, list[str]] = {}
     with Progress(*columns, console=Console(stderr=True), disable=not progress) as bars:
-        bar = bars.add_task(f"{len(groups)} to fetch", total=n_bytes)
-        downloader = Downloader(lambda n: bars.advance(bar, n))
+        bar = bars.add_task(f"{len(wanted)} to fetch", total=n_bytes)
+        downloader = Downloader(functools.partial(bars.advance, bar))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            running = {pool.submit(_download, files, downloader): what for what, files in groups.items()}
+            running = {pool.submit(downloader.get_all, files): name for name, files in wanted.items()}
             try:
                 for number, done in enumerate(as_completed(running), 1):
-                    bars.update(bar, description=f"{number} of {len(groups)} fetched")
+                    bars.update(bar, description=f"{number} of {len(wanted)} fetched")
                     try:
                         done.result()
                     except DataError as error:
@@ -237,18 +240,3 @@ def _download_all(groups: Mapping[str, Mapping[Path, SourceFile]], progress: boo
                 raise
     if failures:
         raise DataError("\n".join(f"{', '.join(names)}: not fetched: {why}" for why, names in failures.items()))
-
-
-def _download(files: Mapping[Path, SourceFile], downloader: Downloader) -> None:
-    """Download some files, and write them when all are complete."""
-    come: dict[Path, bytes] = {}
-    try:
-        for path, file in files.items():
-            come[path] = downloader.get(file)
-    except DataError:
-        for path, content in come.items():
-            downloader.keep(files[path], content)
-        raise
-    for path, content in come.items():
-        write_atomically(path, content)
-        downloader.forget(files[path])

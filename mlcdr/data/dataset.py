@@ -55,8 +55,8 @@ def load_dataset(
         number = text.removeprefix(OPENML)
         options["openml"] = int(number) if number.isdecimal() else number
     options = {key: value for key, value in options.items() if value is not None}
-    for key in MAPPINGS:
-        if isinstance(options.get(key), tuple):  # of pairs, so that a source can be hashed
+    for key in MAPPINGS & options.keys():
+        if isinstance(options[key], tuple):  # of pairs, so that a source can be hashed
             options[key] = dict(options[key])
     for key, problem in option_problems({"missing": missing, **options}):
         raise DataError(f"{text}: {key}: {problem}")
@@ -69,8 +69,7 @@ def load_dataset(
                 raise NoDivisionError(f"{text}: {FORMS[form].title} data have no predefined split")
             return make(text, missing, options)
     if "path" in options:
-        path = Path(options.pop("path"))
-        found = load_dataset(path, missing=missing, part=part, **options)
+        found = load_dataset(Path(options.pop("path")), missing=missing, part=part, **options)
         return replace(found, name=text)
     if isinstance(name_or_path, Path) and not is_path(text):
         text = f"{os.curdir}{os.sep}{text}"  # a Path is a path, even without a separator
@@ -80,12 +79,11 @@ def load_dataset(
         raise DataError(f"{files.xml}: names the labels; the option labels is only for files without XML")
     source = FileSource(files, missing, part, options)
     key = source.key()
-    stored = cache.load(key)
-    if stored is not None:
-        return named(stored, files.name)
-    dataset = named(source.read(), files.name)
-    cache.save(key, dataset)
-    return dataset
+    dataset = cache.load(key)
+    if dataset is None:
+        dataset = named(source.read(), files.name)
+        cache.save(key, dataset)
+    return replace(dataset, name=files.name)
 
 
 # -------------------------------------------------------------------- data that are in no file

@@ -7,7 +7,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -42,7 +42,7 @@ class Downloader:
     Parameters
     ----------
     advance : callable
-        Called with each number of bytes received; with a negative one when bytes are discarded or a file fails.
+        Called with each number of bytes received.
 
     Raises
     ------
@@ -54,13 +54,18 @@ class Downloader:
         import requests
 
         mirror = os.environ.get(MIRROR, "").rstrip("/")
-        self._folder = None if "://" in mirror or not mirror else Path(mirror).expanduser()
-        if self._folder is not None and not self._folder.is_dir():
-            raise DataError(f"{MIRROR}: {mirror}: no such folder")
-        if "://" in mirror and not _is_allowed(mirror):
-            raise DataError(f"{MIRROR}: {mirror}: neither a folder nor an address with https (or http on this machine)")
-        own = f"{mirror.replace('{', '{{').replace('}', '}}')}/{{repository}}/{{commit}}/{{path}}"
-        self._hosts = (own,) if mirror else hosts()
+        self._folder = None
+        self._hosts = hosts()
+        if "://" in mirror:
+            if not _is_allowed(mirror):
+                needs = "neither a folder nor an address with https (or http on this machine)"
+                raise DataError(f"{MIRROR}: {mirror}: {needs}")
+            escaped = mirror.replace("{", "{{").replace("}", "}}")
+            self._hosts = (f"{escaped}/{{repository}}/{{commit}}/{{path}}",)
+        elif mirror:
+            self._folder = Path(mirror).expanduser()
+            if not self._folder.is_dir():
+                raise DataError(f"{MIRROR}: {mirror}: no such folder")
         self._advance = advance
         self._session = requests.Session()
         self._refusals: dict[str, str] = {}
@@ -70,19 +75,36 @@ class Downloader:
         """End all downloads when their next bytes arrive; the bytes received are kept."""
         self._stopped.set()
 
-    def get(self, file: SourceFile) -> bytes:
-        """Download a file's content. Bytes received before a failure are kept, and the next call continues after them.
+    def get_all(self, files: Mapping[Path, SourceFile]) -> None:
+        """Download some files, and write them when all are complete.
 
         Raises
         ------
         DataError
-            When no host sends it; the message has the reason of each host.
+            When no host sends one of them; what came is kept for the next call.
         """
+        come: dict[Path, bytes] = {}
+        try:
+            for path, file in files.items():
+                come[path] = self._get(file)
+        except DataError:
+            for path, content in come.items():
+                _keep(files[path], content)
+            raise
+        for path, content in come.items():
+            write_atomically(path, content)
+            with contextlib.suppress(OSError):
+                _kept(files[path]).unlink()
+
+    def _get(self, file: SourceFile) -> bytes:
+        """A file's content, begun with the bytes kept of an earlier download; DataError with each host's reason."""
+        if self._folder is not None:
+            return self._copy(self._folder, file)
         content = bytearray()
         with contextlib.suppress(OSError):
             content += _kept(file).read_bytes()
         self._advance(len(content))
-        if self._is_whole(file, content):
+        if _is_whole(file, content):
             return bytes(content)
         reasons = []
         for host in self._hosts:
@@ -92,60 +114,33 @@ class Downloader:
                     raise _FileRefusedError("was not asked")
                 if site in self._refusals:
                     raise _HostRefusedError(self._refusals[site])
-                if self._folder is None:
-                    self._from_host(file.address(host), file, content)
-                else:
-                    self._from_folder(self._folder, file, content)
+                self._from_host(file.address(host), file, content)
                 return bytes(content)
             except _HostRefusedError as error:
                 self._refusals[site] = str(error)
                 reasons.append(f"{site} {error}")
             except _FileRefusedError as error:
                 reasons.append(f"{site} {error} ({file.path})")
-        self.keep(file, bytes(content))
-        self._advance(-len(content))
+        _keep(file, bytes(content))
         raise DataError("; ".join(reasons))
 
-    def keep(self, file: SourceFile, content: bytes) -> None:
-        """Store the bytes received of a file, for the next call."""
-        with contextlib.suppress(ResultsError):
-            if content:
-                write_atomically(_kept(file), content)
-
-    def forget(self, file: SourceFile) -> None:
-        """Remove the stored bytes of a file."""
-        with contextlib.suppress(OSError):
-            _kept(file).unlink()
-
-    def _is_whole(self, file: SourceFile, content: bytearray) -> bool:
-        """Whether the content is complete and has the right SHA-256; complete but wrong content is cleared."""
-        if len(content) < file.n_bytes:
-            return False
-        if hashlib.sha256(content).hexdigest() == file.sha256:
-            return True
-        self._clear(content)
-        return False
-
-    def _clear(self, content: bytearray) -> None:
-        self._advance(-len(content))
-        content.clear()
-
-    def _from_folder(self, folder: Path, file: SourceFile, content: bytearray) -> None:
-        self._clear(content)
+    def _copy(self, folder: Path, file: SourceFile) -> bytes:
+        """A file's content in the folder that is the mirror."""
         try:
-            content += (folder / file.repository / file.commit / file.path).read_bytes()
+            content = (folder / file.repository / file.commit / file.path).read_bytes()
         except OSError as error:
-            raise _FileRefusedError(f"has no such file: {error.strerror}") from None
+            raise DataError(f"{folder} has no such file: {error.strerror} ({file.path})") from None
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise DataError(f"{folder} has a file without the SHA-256 {file.sha256} ({file.path})")
         self._advance(len(content))
-        if not self._is_whole(file, content):
-            self._clear(content)
-            raise _FileRefusedError(f"has a file without the SHA-256 {file.sha256}")
+        return content
 
     def _from_host(self, address: str, file: SourceFile, content: bytearray) -> None:
+        """Complete the content of a file, with as many requests as bring new bytes."""
         for _ in range(_TRIES):
             before = len(content)
             come = self._receive(address, file, content)
-            if self._is_whole(file, content):
+            if _is_whole(file, content):
                 return
             if not content and come >= file.n_bytes and not before:
                 raise _FileRefusedError(f"sends a file without the SHA-256 {file.sha256}")
@@ -161,16 +156,10 @@ class Downloader:
         come = 0
         try:
             with self._request(address, len(content)) as response:
-                if response.status_code in (206, 416):
-                    if not response.headers.get("Content-Range", "").startswith(f"bytes {len(content)}-"):
-                        self._clear(content)
+                if not _continues(response, len(content)):
+                    content.clear()
+                    if not response.ok or response.status_code == 206:
                         return 0
-                elif response.ok:
-                    self._clear(content)
-                elif response.status_code in _NOT_THERE:
-                    raise _FileRefusedError(f"answers {response.status_code}")
-                else:
-                    raise _HostRefusedError(f"answers {response.status_code}")
                 start = time.monotonic()
                 while piece := response.raw.read1(1 << 16, decode_content=False):
                     content += piece
@@ -178,7 +167,7 @@ class Downloader:
                     self._advance(len(piece))
                     seconds = time.monotonic() - start
                     if len(content) > file.n_bytes:
-                        self._clear(content)
+                        content.clear()
                         raise _FileRefusedError(f"sends more than the {file.n_bytes} bytes expected")
                     if seconds > _SECONDS and come < _SLOWEST * seconds:
                         raise _HostRefusedError("is too slow")
@@ -194,7 +183,9 @@ class Downloader:
 
     def _request(self, address: str, received: int) -> Any:
         """Request the bytes after the first `received`; return the response. Redirects are followed where allowed."""
-        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={received}-"} if received else {})
+        headers = {"Accept-Encoding": "identity"}
+        if received:
+            headers["Range"] = f"bytes={received}-"
         for _ in range(_REDIRECTS):
             response = self._session.get(address, headers=headers, stream=True, timeout=_SECONDS, allow_redirects=False)
             if not response.is_redirect:
@@ -207,8 +198,37 @@ class Downloader:
         raise _HostRefusedError("redirects without end")
 
 
+def _continues(response: Any, received: int) -> bool:
+    """Whether a response has the bytes after the first `received`, not the whole file; an error for a refusal."""
+    status = response.status_code
+    if status in (206, 416):
+        return bool(response.headers.get("Content-Range", "").startswith(f"bytes {received}-"))
+    if response.ok:
+        return False
+    if status in _NOT_THERE:
+        raise _FileRefusedError(f"answers {status}")
+    raise _HostRefusedError(f"answers {status}")
+
+
+def _is_whole(file: SourceFile, content: bytearray) -> bool:
+    """Whether the content is complete and has the right SHA-256; complete but wrong content is cleared."""
+    if len(content) < file.n_bytes:
+        return False
+    if hashlib.sha256(content).hexdigest() == file.sha256:
+        return True
+    content.clear()
+    return False
+
+
 def _kept(file: SourceFile) -> Path:
+    """Where the bytes received of a file are kept for the next command."""
     return cache_folder() / "downloads" / file.sha256
+
+
+def _keep(file: SourceFile, content: bytes) -> None:
+    with contextlib.suppress(ResultsError):
+        if content:
+            write_atomically(_kept(file), content)
 
 
 def _is_here(address: str) -> bool:
@@ -219,14 +239,12 @@ def _is_allowed(address: str) -> bool:
     """Whether an address is one with https, or one with http on this machine."""
     try:
         parts = urlsplit(address)
-        return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and _is_here(address)))
     except ValueError:
         return False
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and _is_here(address)))
 
 
 def _site(host: str) -> str:
-    """The host and port of an address, without user name and password; for a folder, its path."""
+    """The host and port of an address, without user name and password."""
     parts = urlsplit(host)
-    if not parts.hostname:
-        return host.partition("/{repository}")[0]
-    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)

@@ -7,18 +7,22 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from scipy import sparse
 
 from mlcdr.data.dataset import Dataset
+from mlcdr.data.npz import parts_of
 from mlcdr.data.texts import is_texts
 from mlcdr.errors import DataError
 from mlcdr.whole_files import write_atomically
 
 _ROWS = 1000  # converted to dense, or to text, at a time
+
+Files: TypeAlias = Mapping[str, str | bytes]
+"""The content of a form's files by their suffixes: the data file, then those with names."""
 
 
 def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Path]:
@@ -45,8 +49,6 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
     ResultsError
         When a file cannot be written.
     """
-    stem = re.sub(r"[^\w.-]", "_", dataset.name)
-    ending, write, beside = WRITERS[form]
     if set(dataset.feature_names) & set(dataset.label_names) and form not in ("npz", "svmlight", "xmc"):
         raise DataError(f"{dataset.name}: a feature and a label have the same name, which a table cannot have")
     kind = dataset.kind_of_features
@@ -54,13 +56,15 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
         raise DataError(f"{dataset.name}: its features are texts, which csv and parquet hold, and {form} does not")
     if kind == "gaps" and form in ("svmlight", "xmc"):
         raise DataError(f"{dataset.name}: has missing values, which {form} cannot hold; the other forms can")
+    stem = re.sub(r"[^\w.-]", "_", dataset.name)
+    (ending, data), *beside = WRITERS[form](dataset).items()
     suffix = f"-{part}" if part else ""
-    files = {f"{stem}{suffix}{ending}": write(dataset)}
-    for end, content_of in beside.items():
-        files[stem + end] = content_of(dataset)
-    for name, content in files.items():
-        write_atomically(folder / name, content)
-    return [folder / name for name in files]
+    files = {folder / f"{stem}{suffix}{ending}": data}
+    for end, content in beside:
+        files[folder / f"{stem}{end}"] = content
+    for path, content in files.items():
+        write_atomically(path, content)
+    return list(files)
 
 
 def _blocks(dataset: Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -74,12 +78,14 @@ def _dense(matrix: Any) -> Any:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-def _arff(dataset: Dataset) -> str:
-    return _write_arff(dataset, dataset.name)
+def _arff(dataset: Dataset) -> Files:
+    labels = "".join(f"<label name={quoteattr(name)}></label>\n" for name in dataset.xml_label_names)
+    head = '<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">\n'
+    return {".arff": _write_arff(dataset, dataset.name), ".xml": f"{head}{labels}</labels>\n"}
 
 
-def _meka(dataset: Dataset) -> str:
-    return _write_arff(dataset, f"{dataset.name}: -C {-dataset.n_labels}")
+def _meka(dataset: Dataset) -> Files:
+    return {".arff": _write_arff(dataset, f"{dataset.name}: -C {-dataset.n_labels}")}
 
 
 def _write_arff(dataset: Dataset, relation: str) -> str:
@@ -94,33 +100,7 @@ def _write_arff(dataset: Dataset, relation: str) -> str:
             if sparse.issparse(dataset.X):
                 row = {j: value for j, value in enumerate(row) if value not in (0, "0")}
             rows.append(row)
-    content = {"relation": relation, "attributes": attributes, "data": rows or [[]]}
-    return str(arff.dumps(content))
-
-
-def _xml(dataset: Dataset) -> str:
-    labels = "".join(f"<label name={quoteattr(name)}></label>\n" for name in dataset.xml_label_names)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">\n{labels}</labels>\n'
-
-
-def _csv(dataset: Dataset) -> str:
-    text = io.StringIO()
-    # The reader skips leading blanks of a text that is not within quotes.
-    quoting = csv.QUOTE_NONNUMERIC if is_texts(dataset.X) else csv.QUOTE_MINIMAL
-    for k, frame in enumerate(_frames(dataset)):
-        frame.to_csv(text, index=False, header=not k, quoting=quoting)
-    return text.getvalue()
-
-
-def _parquet(dataset: Dataset) -> bytes:
-    import pandas as pd
-
-    content = io.BytesIO()
-    try:
-        pd.concat(list(_frames(dataset)), ignore_index=True).to_parquet(content)
-    except ImportError:
-        raise DataError("parquet is written by pyarrow, which is not installed: pip install 'mlcdr[parquet]'") from None
-    return content.getvalue()
+    return str(arff.dumps({"relation": relation, "attributes": attributes, "data": rows}))
 
 
 def _frames(dataset: Dataset) -> Iterator[Any]:
@@ -132,78 +112,79 @@ def _frames(dataset: Dataset) -> Iterator[Any]:
         yield pd.concat((features, labels), axis=1)
 
 
-def _npz(dataset: Dataset) -> bytes:
-    arrays: dict[str, Any] = {
-        "feature_names": np.array(dataset.feature_names),
-        "label_names": np.array(dataset.label_names),
-    }
-    for key, matrix in (("X", dataset.X), ("Y", dataset.Y)):
-        if not sparse.issparse(matrix):
-            arrays[key] = matrix
-            continue
-        for part in ("data", "indices", "indptr", "shape"):
-            arrays[f"{key}_{part}"] = getattr(matrix, part)
+def _csv(dataset: Dataset) -> Files:
+    text = io.StringIO()
+    # The reader skips leading blanks of a text that is not within quotes.
+    quoting = csv.QUOTE_NONNUMERIC if is_texts(dataset.X) else csv.QUOTE_MINIMAL
+    for k, frame in enumerate(_frames(dataset)):
+        frame.to_csv(text, index=False, header=not k, quoting=quoting)
+    return {".csv": text.getvalue()}
+
+
+def _parquet(dataset: Dataset) -> Files:
+    import pandas as pd
+
+    content = io.BytesIO()
+    try:
+        pd.concat(list(_frames(dataset)), ignore_index=True).to_parquet(content)
+    except ImportError:
+        raise DataError("parquet is written by pyarrow, which is not installed: pip install 'mlcdr[parquet]'") from None
+    return {".parquet": content.getvalue()}
+
+
+def _npz(dataset: Dataset) -> Files:
+    arrays = parts_of("X", dataset.X) | parts_of("Y", dataset.Y)
+    arrays["feature_names"] = np.array(dataset.feature_names)
+    arrays["label_names"] = np.array(dataset.label_names)
     content = io.BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
-    return content.getvalue()
+    return {".npz": content.getvalue()}
 
 
-def _svmlight(dataset: Dataset) -> str:
-    """Indices count from 1. An empty row is written as the entry `1:0`, since readers skip blank lines."""
-    return "".join(f"{row or '1:0'}\n" for row in _svm_rows(dataset, 1))
+def _svmlight(dataset: Dataset) -> Files:
+    return {".svm": _write_rows(dataset, 1), **_names(dataset)}
 
 
-def _xmc(dataset: Dataset) -> str:
+def _xmc(dataset: Dataset) -> Files:
     header = f"{dataset.n_instances} {dataset.n_features} {dataset.n_labels}\n"
-    return header + "".join(f"{row}\n" for row in _svm_rows(dataset, 0))
+    return {".txt": header + _write_rows(dataset, 0), **_names(dataset)}
 
 
-def _svm_rows(dataset: Dataset, base: int) -> Iterator[str]:
+def _write_rows(dataset: Dataset, base: int) -> str:
+    """The rows, with indices that count from `base`."""
     X = sparse.csr_array(dataset.X)
     Y = sparse.csr_array(dataset.Y)
+    rows = []
     for i in range(dataset.n_instances):
         labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
         at = slice(X.indptr[i], X.indptr[i + 1])
-        tokens = []
-        if labels:
-            tokens.append(",".join(map(str, labels)))
+        tokens = [",".join(map(str, labels))] if labels else []
         for j, value in zip(X.indices[at].tolist(), X.data[at].tolist(), strict=True):
             tokens.append(f"{j + base}:{value!r}")
-        yield " ".join(tokens)
+        if base and not tokens:
+            tokens = ["1:0"]  # readers of svmlight skip blank lines
+        rows.append(" ".join(tokens) + "\n")
+    return "".join(rows)
 
 
-def _feature_lines(dataset: Dataset) -> str:
-    return _lines(dataset.feature_names)
+def _names(dataset: Dataset) -> Files:
+    """The files with the names of features and labels, one a line."""
+    files: dict[str, str | bytes] = {}
+    for what, names in (("features", dataset.feature_names), ("labels", dataset.label_names)):
+        for name in names:
+            if name != name.strip() or not name.isprintable():
+                why = "blanks around it, or a character that is not shown"
+                raise DataError(f"{name!r} cannot be a line of a file of names: {why}")
+        files[f".{what}.txt"] = "".join(f"{name}\n" for name in names)
+    return files
 
 
-def _label_lines(dataset: Dataset) -> str:
-    return _lines(dataset.label_names)
-
-
-def _lines(names: tuple[str, ...]) -> str:
-    for name in names:
-        if name != name.strip() or not name.isprintable():
-            raise DataError(
-                f"{name!r} cannot be a line of a file of names: blanks around it, or a character that is not shown"
-            )
-    return "".join(f"{name}\n" for name in names)
-
-
-class Writer(NamedTuple):
-    """How a form is written: the suffix and the content of its data file, and of its other files, by their suffixes."""
-
-    ending: str
-    write: Callable[[Dataset], str | bytes]
-    beside: Mapping[str, Callable[[Dataset], str]]
-
-
-_NAMES = {".features.txt": _feature_lines, ".labels.txt": _label_lines}
-WRITERS = {
-    "arff": Writer(".arff", _arff, {".xml": _xml}),
-    "meka": Writer(".arff", _meka, {}),
-    "csv": Writer(".csv", _csv, {}),
-    "svmlight": Writer(".svm", _svmlight, _NAMES),
-    "xmc": Writer(".txt", _xmc, _NAMES),
-    "npz": Writer(".npz", _npz, {}),
-    "parquet": Writer(".parquet", _parquet, {}),
+WRITERS: dict[str, Callable[[Dataset], Files]] = {
+    "arff": _arff,
+    "meka": _meka,
+    "csv": _csv,
+    "svmlight": _svmlight,
+    "xmc": _xmc,
+    "npz": _npz,
+    "parquet": _parquet,
 }

@@ -7,10 +7,10 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import platformdirs
 
@@ -51,7 +51,7 @@ class DataFiles:
     @property
     def form(self) -> str:
         """The form of the files, a key of `mlcdr.data.forms.FORMS`."""
-        return SUFFIXES.get(suffix(self.paths[0].name), "arff")
+        return form_of(self.paths[0])
 
 
 def sha256(path: Path) -> str:
@@ -86,29 +86,28 @@ def data_folders() -> list[Path]:
 
     Outside a checkout, the package's own copy of the embedded data set comes last.
     """
-    folders = list_folders("MLCDR_DATASETS")
-    folders.append(Path("datasets"))
+    folders = [*list_folders("MLCDR_DATASETS"), Path("datasets")]
     checkout = checkout_folder()
-    if checkout is not None:
-        folders.append(checkout)
-    folders.append(cache_folder() / "datasets")
     if checkout is None:
-        folders.append(Path(__file__).parent / "embedded")
-    return folders
+        return [*folders, cache_folder() / "datasets", Path(__file__).parent / "embedded"]
+    return [*folders, checkout, cache_folder() / "datasets"]
 
 
 def suffix(name: str) -> str:
     """The suffix of a file's name that stands for a form, in lower case (`.csv.gz`); empty for any other."""
-    name = name.lower()
-    endings = [each for each in SUFFIXES if name.endswith(each)]
+    endings = [each for each in SUFFIXES if name.lower().endswith(each)]
     return max(endings, key=len, default="")
+
+
+def form_of(path: Path) -> str:
+    """The form of a file, ARFF if its suffix stands for none."""
+    return SUFFIXES.get(suffix(path.name), "arff")
 
 
 def is_path(name_or_path: str) -> bool:
     """Whether a text is a path (has a separator, a leading ~ or ., or a form's suffix), not a data set's name."""
-    if name_or_path[:1] in ("~", ".") or suffix(name_or_path):
-        return True
-    return "/" in name_or_path or os.sep in name_or_path
+    marked = name_or_path.startswith(("~", ".")) or suffix(name_or_path)
+    return bool(marked) or "/" in name_or_path or os.sep in name_or_path
 
 
 def short_name(name_or_path: str, part: Part = "full") -> str:
@@ -168,21 +167,28 @@ def _locate_path(text: str, part: Part) -> DataFiles:
         forms = ", ".join(f"{form.title} ({' '.join(form.suffixes)})" for form in FORMS.values() if form.suffixes)
         convert = "convert it to one of these (in pandas: frame.to_csv('data.csv', index=False))"
         raise DataError(f"{path}: its form is not known by its suffix; read are {forms}; {convert}")
-    return _choose_beside(path, name, part)
+    there = _list_files(path.parent, stem(path)[0])
+    if part == "full":
+        return DataFiles(name, (path,), _choose_xml(there, path))
+    split = _divided(there, form_of(path))
+    if split is None:
+        ending = suffix(path.name) or ".arff"
+        wanted = f"{stem(path)[0]}-train{ending} and {stem(path)[0]}-test{ending}"
+        raise NoDivisionError(f"{path}: the predefined split needs {wanted} beside it")
+    return DataFiles(name, split, _choose_xml(there, path))
 
 
 def _locate_name(wanted: str, part: Part) -> DataFiles:
     name = short_name(wanted, part)
-    incomplete: DataError | None = None
+    incomplete: list[DataError] = []
     for folder in _list_folders():
-        if folder.name.casefold() != name.casefold():
-            continue
-        try:
-            return _choose_in_folder(folder, short_name(folder.name), part)
-        except DataError as error:  # a later folder may hold the missing files
-            incomplete = incomplete or error
-    if incomplete is not None:
-        raise incomplete
+        if folder.name.casefold() == name.casefold():
+            try:
+                return _choose_in_folder(folder, short_name(folder.name), part)
+            except DataError as error:  # a later folder may hold the missing files
+                incomplete.append(error)
+    if incomplete:
+        raise incomplete[0]
     where = ", ".join(map(str, data_folders()))
     known = find(name)
     if known is None:
@@ -195,14 +201,6 @@ def _locate_name(wanted: str, part: Part) -> DataFiles:
 def path_of_names(path: Path, what: str) -> Path:
     """The path of the file with the names of "features" or "labels", one a line, beside an svmlight file."""
     return path.with_name(f"{stem(path)[0]}.{what}.txt")
-
-
-def names_beside(files: DataFiles) -> list[Path]:
-    """The files with names beside svmlight files."""
-    if files.form != "svmlight":
-        return []
-    beside = [path_of_names(files.paths[0], what) for what in ("features", "labels")]
-    return [path for path in beside if path.is_file()]
 
 
 def find_folder(name: str) -> Path | None:
@@ -243,8 +241,11 @@ def stem(path: Path) -> tuple[str, str]:
     return name, part
 
 
-def _list_files(folder: Path, name: str) -> dict[tuple[str, str], list[Path]]:
-    """The files of one data set in a folder, by form (label XMLs: ".xml") and part ("", "train", "test")."""
+_Found: TypeAlias = Mapping[tuple[str, str], list[Path]]
+"""The files of one data set in a folder, by form (label XMLs: ".xml") and part ("", "train", "test")."""
+
+
+def _list_files(folder: Path, name: str) -> _Found:
     found = defaultdict(list)
     for path in sorted(folder.iterdir()):
         own, part = stem(path)
@@ -254,11 +255,22 @@ def _list_files(folder: Path, name: str) -> dict[tuple[str, str], list[Path]]:
     return found
 
 
+def _choose_xml(there: _Found, path: Path) -> Path | None:
+    """The label XML with the same stem as a file, else the one without -train and -test, else any."""
+    xmls = there[".xml", ""] + there[".xml", "train"] + there[".xml", "test"]
+    same = [xml for xml in xmls if xml.stem.casefold() == path.stem.casefold()]
+    return next(iter(same + xmls), None)
+
+
+def _divided(there: _Found, form: str) -> tuple[Path, ...] | None:
+    """The train and the test file of a form, None if there are not both."""
+    split = (*there[form, "train"], *there[form, "test"])
+    return split if len(split) == 2 else None
+
+
 def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     """Choose files in a data set's folder: of the first form, in the order of FORMS, that has what `part` needs."""
     there = _list_files(folder, name)
-    xmls = sorted(there[".xml", ""] + there[".xml", "train"] + there[".xml", "test"])
-    xml = xmls[0] if xmls else None
     known = find(name)
     for form in FORMS:
         for which in ("full", "train", "test"):
@@ -267,37 +279,17 @@ def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
                 names = " and ".join(path.name for path in paths)
                 raise DataError(f"{folder}: {names} could both be the {which} file; keep one")
         full = tuple(there[form, ""])
-        split = (*there[form, "train"], *there[form, "test"])
-        if part == "full" and full:
-            return DataFiles(name, full, xml)
-        if len(split) == 2:
-            return DataFiles(name, split, xml)
-        if full and known and known.test_first:
-            return DataFiles(name, full, xml, known.test_first)
-        if full and known and known.matlab and known.matlab.n_train:  # has both parts
-            return DataFiles(name, full, xml)
+        # a full file of the catalogue may have both parts
+        has_parts = known is not None and (known.test_first or (known.matlab and known.matlab.n_train))
+        split = _divided(there, form)
+        if full and (part == "full" or (has_parts and not split)):
+            test_first = known.test_first if known and part == "predefined" else None
+            return DataFiles(name, full, _choose_xml(there, full[0]), test_first)
+        if split:
+            return DataFiles(name, split, _choose_xml(there, split[0]))
     wanted = f"{name}-train.arff and {name}-test.arff"
     if part == "full":
         wanted = f"{name}.arff, or {wanted}"
     has = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_file())) or "nothing"
     error = DataError if part == "full" else NoDivisionError
     raise error(f"{folder}: needs {wanted} (or of another form, such as .csv), has {has}")
-
-
-def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
-    """The files of the data set of one file; its XML has the same stem, with or without -train, -test, -sparse."""
-    own, _ = stem(path)
-    there = _list_files(path.parent, own)
-    whole = there[".xml", ""]
-    all_xmls = whole + there[".xml", "train"] + there[".xml", "test"]
-    xmls = [xml for xml in all_xmls if xml.stem.casefold() == path.stem.casefold()] + whole
-    xml = xmls[0] if xmls else None
-    if part == "full":
-        return DataFiles(name, (path,), xml)
-    form = SUFFIXES.get(suffix(path.name), "arff")
-    split = (*there[form, "train"], *there[form, "test"])
-    if len(split) != 2:
-        ending = suffix(path.name) or ".arff"
-        wanted = f"{own}-train{ending} and {own}-test{ending}"
-        raise NoDivisionError(f"{path}: the predefined split needs {wanted} beside it")
-    return DataFiles(name, split, xml)

@@ -115,7 +115,7 @@ OPTIONS = {
     "synthetic": Option(("mapping",), "The options of a data set that is generated."),
     "memory": Option(("text",), "The digest of data that Python gave to `mlcdr.run`, which writes this option."),
 }
-MAPPINGS = tuple(key for key, option in OPTIONS.items() if "mapping" in option.kinds)
+MAPPINGS = frozenset(key for key, option in OPTIONS.items() if "mapping" in option.kinds)
 _WORDS = {
     "text": "text",
     "number": "a whole number other than 0",

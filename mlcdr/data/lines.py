@@ -10,17 +10,21 @@ from typing import NamedTuple, NoReturn
 from mlcdr.errors import DataError, escape_control_characters
 
 BLANKS = " \t\r\n"
-_QUOTED = {"'": re.compile(r"'((?:[^'\\]|\\.)*)'"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"')}
-IN_BRACES = re.compile(r"[^,}]*")
-IN_ROW = re.compile(r"[^,]*")
-"""An unquoted token within braces, and of a row without them."""
+QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
+"""A token within quotes, as a pattern with two groups, of which one matches."""
+
+_UNQUOTED = r"""[^'" \t\r\n{ends}][^{ends}]*|(?=[{ends}]|$)"""
+IN_BRACES, IN_ROW = (
+    re.compile(rf"[ \t\r\n]*(?:{QUOTED}|({_UNQUOTED.format(ends=ends)}))[ \t\r\n]*") for ends in (",}", ",")
+)
+"""A token within braces, and of a row without them, with the blanks around it."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"} | {char: char for char in "\\'\"%{},"}
 
 
 def fail(path: Path, message: str) -> NoReturn:
     """Raise DataError about a file; control characters in the message are escaped."""
-    raise DataError(f"{path}: {escape_control_characters(message)}")
+    Line(path, 0).fail(message)
 
 
 def fail_unreadable(path: Path, error: OSError) -> NoReturn:
@@ -38,7 +42,7 @@ class Line(NamedTuple):
         return f"{self.path}:{self.number}" if self.number else str(self.path)
 
     def fail(self, message: str, error: type[DataError] = DataError) -> NoReturn:
-        """Raise an error about this line, as `fail` does about a file."""
+        """Raise an error about this line; control characters in the message are escaped."""
         raise error(f"{self}: {escape_control_characters(message)}")
 
     def decode(self, raw: bytes) -> str:
@@ -54,8 +58,28 @@ class Line(NamedTuple):
         try:
             return raw.decode("utf-8").strip(BLANKS)
         except UnicodeDecodeError as error:
-            wrong = f"byte 0x{raw[error.start]:02X} is not UTF-8"
-            self.fail(f"{wrong}; convert the file (iconv -f latin1 -t utf-8)")
+            self.fail(f"byte 0x{raw[error.start]:02X} is not UTF-8; convert the file (iconv -f latin1 -t utf-8)")
+
+    def read_token(self, text: str, start: int, pattern: re.Pattern[str] = IN_BRACES) -> tuple[str, bool, int]:
+        """Read the value that begins at `start`, quoted or not, in the text of this line.
+
+        Returns
+        -------
+        tuple
+            The token, whether it was quoted, and the position after it and the blanks that follow.
+        """
+        match = pattern.match(text, start)
+        if match is None:
+            self.fail(f"the quote opened by {quote(text[start:].strip(BLANKS))} is never closed")
+        if match[3] is None:
+            return unescape(match[1] or match[2] or ""), True, match.end()
+        return match[3].rstrip(BLANKS), False, match.end()
+
+    def expect_end(self, text: str, start: int, what: str) -> None:
+        """Fail if anything but blanks and a % comment follows from `start` on."""
+        rest = text[start:].lstrip(BLANKS)
+        if rest and rest[0] != "%":
+            self.fail(f"unexpected {quote(rest)} after {what}")
 
 
 def _shorten(text: str) -> str:
@@ -73,7 +97,7 @@ def list_values(values: Iterable[str]) -> str:
     return "{" + ", ".join(shown[:5] + ["..."] * (len(shown) > 5)) + "}"
 
 
-def _unescape(text: str) -> str:
+def unescape(text: str) -> str:
     """Replace the backslash escapes of a quoted token; an unknown escape stays as written."""
 
     def replace(match: re.Match[str]) -> str:
@@ -83,43 +107,3 @@ def _unescape(text: str) -> str:
         return chr(int(octal, 8) if octal else int(code, 16))
 
     return _ESCAPE.sub(replace, text)
-
-
-def read_quoted(line: Line, text: str, start: int) -> tuple[str, int]:
-    """The quoted token that begins at `start`, unescaped, and the position after its closing quote."""
-    match = _QUOTED[text[start]].match(text, start)
-    if match is None:
-        line.fail(f"the quote opened by {quote(text[start:].rstrip(BLANKS))} is never closed")
-    return _unescape(match.group(1)), match.end()
-
-
-def read_token(line: Line, text: str, start: int, unquoted: re.Pattern[str] = IN_BRACES) -> tuple[str, bool, int]:
-    """Read a value: a quoted token, or the text that matches `unquoted`, without blanks at its ends.
-
-    Returns
-    -------
-    tuple
-        The token, whether it was quoted, and the position after it: of `,` or `}`, of an unexpected character after a
-        quoted token, or of the end of `text`.
-    """
-    start = skip_blanks(text, start)
-    if start < len(text) and text[start] in _QUOTED:
-        token, end = read_quoted(line, text, start)
-        return token, True, skip_blanks(text, end)
-    match = unquoted.match(text, start)
-    assert match is not None
-    return match.group().strip(BLANKS), False, match.end()
-
-
-def skip_blanks(text: str, start: int) -> int:
-    """The first position from `start` on that is not a blank."""
-    while start < len(text) and text[start] in BLANKS:
-        start += 1
-    return start
-
-
-def expect_end(line: Line, text: str, start: int, what: str) -> None:
-    """Fail if anything but blanks and a % comment follows from `start` on."""
-    start = skip_blanks(text, start)
-    if start < len(text) and text[start] != "%":
-        line.fail(f"unexpected {quote(text[start:])} after {what}")

@@ -18,7 +18,7 @@ from mlcdr.data.arff_header import meka_label_count
 from mlcdr.data.catalog_matlab import find_matlab_entry, read_matlab_entry
 from mlcdr.data.content import Dataset
 from mlcdr.data.encoding import Missing, encode
-from mlcdr.data.files import DataFiles, NoDivisionError, Part, names_beside, sha256, suffix
+from mlcdr.data.files import DataFiles, NoDivisionError, Part, path_of_names, sha256, suffix
 from mlcdr.data.label_xml import read_label_xml
 from mlcdr.data.lines import Line, fail, fail_unreadable, quote
 from mlcdr.data.table import Table, Tables, find_columns, stack_tables
@@ -55,7 +55,10 @@ class FileSource:
         known = sources.find(self.files.name)
         if known is not None and known.matlab is not None:
             whole.update(f"{known.matlab}\n".encode())
-        paths = [*self.files.paths, *names_beside(self.files)]
+        paths = [*self.files.paths]
+        if self.files.form == "svmlight":
+            beside = [path_of_names(paths[0], what) for what in ("features", "labels")]
+            paths += filter(Path.is_file, beside)
         if self.files.xml is not None:
             paths.append(self.files.xml)
         for path in paths:
@@ -89,11 +92,9 @@ class FileSource:
         dataset = encode(features, labels, self.missing)
         if xml_label_names:
             dataset = replace(dataset, xml_label_names=tuple(xml_label_names))
-        if self.part != "predefined":
-            return dataset
         if self.files.test_first is not None:
             return self._move_train_first(dataset, self.files.test_first)
-        return replace(dataset, n_train=n_train)
+        return replace(dataset, n_train=n_train if self.part == "predefined" else None)
 
     def _read_arff(self) -> tuple[Table, Table, Sequence[str]]:
         """The features, the labels, and the names of the labels in the XML's order."""

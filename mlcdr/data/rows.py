@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,38 +63,31 @@ class Columns:
         if not is_path(place) and (isinstance(rows, Path) or place is not rows):
             place = f"./{place}"
         if place.startswith(OPENML) or not options.keys().isdisjoint(WITHOUT_FILES):
-            return self._of_dataset(place, missing, options)
+            return self._in_order(load_dataset(place, missing=missing, **options), place)
         files = locate(place)
         check_form_options(files.paths[0], files.form, options)
         if files.form in TABLES:
             parts = [self._encode(files.form, path, missing, options) for path in files.paths]
             return stack_rows(parts)
         if find_matlab_entry(files.name, files.paths[0]) is not None:
-            return self._of_dataset(place, missing, options)
+            return self._in_order(load_dataset(place, missing=missing, **options), place)
         from mlcdr.data.arrays import read_arrays
 
         tables = read_arrays(files.form, files.paths, options, labelled=False)
         return self._in_order(encode(*tables, missing), place)
 
-    def _of_dataset(self, place: str, missing: Missing, options: Mapping[str, Any]) -> Matrix:
-        """X of a data set that has labels."""
-        return self._in_order(load_dataset(place, missing=missing, **options), place)
-
     def _in_order(self, found: Dataset, place: str) -> Matrix:
-        """X with its columns in the order of the training data."""
-        X = found.X
-        names = found.feature_names
-        _check_there(Path(place), names, self.names)
-        if list(names) == list(self.names):
-            return X
-        where = {name: j for j, name in enumerate(names)}
-        order = [where[name] for name in self.names]
-        return X[:, order]
+        """X of a data set of numbers, with its columns in the order of the training data."""
+        _check_there(Path(place), found.feature_names, self.names)
+        if list(found.feature_names) == list(self.names):
+            return found.X
+        where = {name: j for j, name in enumerate(found.feature_names)}
+        return found.X[:, [where[name] for name in self.names]]
 
     def _encode(self, form: str, rows: Any, missing: Missing, options: Mapping[str, Any]) -> Matrix:
         """X of a table: a file or a DataFrame; its columns may be in any order, and further ones are ignored."""
-        indicated = self._indicated()
-        names = list(dict.fromkeys(name for name, _ in indicated))
+        trained = self._attributes()
+        names = [attribute.name for attribute in trained]
         if form == "arff":
             table = read_arff(rows)
             _check_there(table.path, table.names, names)
@@ -109,22 +103,20 @@ class Columns:
             words = [name for name in self.nominal if frame[name].dtype.kind not in "biufc"]
             table = code_words(frame[names], Origins(origin), words)
         where = {name: source for source, name in enumerate(table.names)}
-        columns = [_find_column(table, where[name], word) for name, word in indicated]
-        for name, known in self.nominal.items():
-            _check_known(table, where[name], known)
+        columns = []
+        for attribute in trained:
+            columns += _find_columns(table, where[attribute.name], attribute)
         X = take_columns(table.values, columns)
-        fill(X, [name for name, _ in indicated], table.origins, missing)
+        fill(X, [table.names[column.source] for column in columns], table.origins, missing)
         return X
 
-    def _indicated(self) -> list[tuple[str, str | None]]:
-        """For each column of X its feature, and the value of the feature that it indicates by 1 (None: a number)."""
-        found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in self.names}
+    def _attributes(self) -> list[Attribute]:
+        """The features of the training data, in their order."""
+        of_columns = {name: Attribute(name) for name in self.names}
         for name, known in self.nominal.items():
-            codes = {word: code for code, word in enumerate(known)}
-            for column in columns_of(0, Attribute(name, codes)):
-                code = 1 if column.code is None else int(column.code)
-                found[column.name] = name, known[code]
-        return list(found.values())
+            attribute = Attribute(name, {word: code for code, word in enumerate(known)})
+            of_columns |= {column.name: attribute for column in columns_of(0, attribute)}
+        return list({attribute.name: attribute for attribute in of_columns.values()}.values())
 
 
 def _check_there(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
@@ -137,39 +129,36 @@ def _check_there(path: Path, names: Sequence[str], wanted: Sequence[str]) -> Non
         fail(path, f"the model was trained with a column {quote(absent[0])}{more}, which is not there{hint}")
 
 
-def _find_column(table: Table, source: int, word: str | None) -> Column:
-    """The column of a table that is 1 where an attribute has the value `word`; None: the column of its numbers."""
-    attribute = table.attributes[source]
-    if word is not None:
-        code = _as_number(word) if attribute.codes is None else attribute.codes.get(word, -1)
-        return Column(source, code, attribute.name)
-    if not attribute.values:  # numbers, or no value at all
-        return Column(source, None, attribute.name)
-    if positive_code(attribute.values) is None:
-        has = f"column {quote(attribute.name)} has the values {list_values(attribute.values)}"
-        Line(table.path, attribute.line).fail(f"{has}; the model was trained with numbers there")
-    return columns_of(source, attribute)[0]
-
-
-def _as_number(word: str) -> float:
-    """A nominal value as a number, −1 if it is not a number."""
-    try:
-        return float(word)
-    except ValueError:
-        return -1.0
-
-
-def _check_known(table: Table, source: int, known: Sequence[str]) -> None:
-    """Raise DataError for a value of a nominal attribute that a model was not trained with."""
-    attribute = table.attributes[source]
+def _find_columns(table: Table, source: int, trained: Attribute) -> list[Column]:
+    """The columns of a table that an attribute of the training data became, with its codes in the table."""
+    found = table.attributes[source]
+    if trained.codes is None:
+        if not found.values:  # numbers, or no value at all
+            return [Column(source, None, found.name)]
+        if positive_code(found.values) is None:
+            has = f"column {quote(found.name)} has the values {list_values(found.values)}"
+            Line(table.path, found.line).fail(f"{has}; the model was trained with numbers there")
+        return columns_of(source, found)
+    codes = [_code_of(word, found) for word in trained.codes]
     column = table.column(source)
-    if attribute.codes is None:
-        codes = [_as_number(word) for word in known]
-    else:
-        codes = [attribute.codes[word] for word in known if word in attribute.codes]
     wrong = np.flatnonzero(~np.isin(column, codes) & ~np.isnan(column))
     if len(wrong):
         code = column[wrong[0]]
-        word = f"{code:g}" if attribute.values is None else attribute.values[int(code)]
-        has = f"column {quote(attribute.name)} has the value {quote(word)}"
-        table.origins.fail(int(wrong[0]), f"{has}; the model was trained with {list_values(known)}")
+        word = f"{code:g}" if found.values is None else found.values[int(code)]
+        has = f"column {quote(found.name)} has the value {quote(word)}"
+        table.origins.fail(int(wrong[0]), f"{has}; the model was trained with {list_values(trained.codes)}")
+    columns = []
+    for own in columns_of(source, trained):
+        code = codes[1 if own.code is None else int(own.code)]
+        columns.append(Column(source, code, own.name))
+    return columns
+
+
+def _code_of(word: str, attribute: Attribute) -> float:
+    """The code of a word in a column, which may be of numbers; NaN if it has no such value."""
+    if attribute.codes is not None:
+        return attribute.codes.get(word, math.nan)
+    try:
+        return float(word)
+    except ValueError:
+        return math.nan
