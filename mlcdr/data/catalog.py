@@ -38,7 +38,9 @@ class Check(NamedTuple):
 
 def availability(entry: Entry) -> str:
     """Return "yes" if a data set of the catalogue is in a data folder, else how to get it: "fetch" or "by hand"."""
-    return "yes" if find_folder(entry.name) else "fetch" if entry.fetchable else "by hand"
+    if find_folder(entry.name):
+        return "yes"
+    return "fetch" if entry.fetchable else "by hand"
 
 
 def info(name: str, **options: Any) -> dict[str, Any]:

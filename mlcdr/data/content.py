@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from mlcdr.data.forms import MEMORY, check_form_options, option_problems
@@ -174,25 +175,29 @@ class Dataset:
             format ("dense", "sparse" or "text"), unlabelled (instances without labels), empty_labels (labels without
             instances).
         """
-        Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
-        per_row = Y.sum(axis=1, dtype=np.int64)
-        cardinality = float(per_row.mean())
-        packed = np.packbits(Y.astype(np.uint8), axis=1)
-        per_label = Y.sum(axis=0, dtype=np.int64)
+        per_row = self.Y.sum(axis=1, dtype=np.int64)
+        per_label = self.Y.sum(axis=0, dtype=np.int64)
         return {
             "n_instances": self.n_instances,
             "n_features": self.declared_features,
             "n_columns": self.n_features,
             "n_labels": self.n_labels,
-            "cardinality": cardinality,
+            "cardinality": float(per_row.mean()),
             "density": float(per_row.mean() / self.n_labels),
-            "distinct": len(np.unique(packed, axis=0)),
+            "distinct": len(count_label_sets(self.Y)),
             "nominal": self.declared_nominal,
             "numeric": self.declared_numeric,
             "format": _format_of(self.X),
             "unlabelled": int((per_row == 0).sum()),
             "empty_labels": int((per_label == 0).sum()),
         }
+
+
+def count_label_sets(Y: Matrix) -> NDArray[np.intp]:
+    """How many rows have each of the different label sets."""
+    dense = Y.toarray() if sparse.issparse(Y) else Y
+    packed = np.packbits(dense.astype(np.uint8), axis=1)
+    return np.unique(packed, axis=0, return_counts=True)[1]
 
 
 def named(dataset: Dataset, name: str) -> Dataset:

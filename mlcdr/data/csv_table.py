@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,9 +85,7 @@ class CsvFile:
                     skipinitialspace=True,
                     **_PRECISE,
                 )
-        except UnicodeDecodeError:
-            self._fail_undecodable()
-        except (pd.errors.ParserError, pd.errors.ParserWarning, ValueError) as error:
+        except (ValueError, pd.errors.ParserWarning) as error:
             self._check_lengths(names)
             fail(self.path, f"no CSV: {str(error).strip()}")
         if not len(frame):
@@ -106,8 +105,7 @@ class CsvFile:
 
     def _read_names(self, least: int) -> list[str]:
         """The names of the columns; DataError if a header has fewer than `least`, or does not fit the first row."""
-        rows = self._rows()
-        line, names = next(rows, (Line(self.path, 1), []))
+        line, names = next(self._rows(), (Line(self.path, 1), []))
         if not names:
             line.fail("an empty file; a CSV file begins with the names of its columns")
         if not self.header:
@@ -119,8 +117,7 @@ class CsvFile:
             other = next((mark for mark in ";\t,|" if mark in names[0]), None)
             hint = f"; is `delimiter: {other!r}` meant?" if other else ""
             line.fail(f"one column, {quote(names[0])}; features and labels are at least two{hint}")
-        line, first = next(rows, (line, names))
-        self._check_length(line, first, names)
+        self._check_lengths(names, 2)
         return names
 
     def _open(self) -> AbstractContextManager[io.BufferedReader]:
@@ -143,13 +140,11 @@ class CsvFile:
             except csv.Error as error:
                 Line(self.path, number).fail(f"no row of CSV: {error}")
 
-    def _check_lengths(self, names: Sequence[str]) -> None:
-        for line, cells in self._rows():
-            self._check_length(line, cells, names)
-
-    def _check_length(self, line: Line, cells: Sequence[str], names: Sequence[str]) -> None:
-        if len(cells) != len(names):
-            line.fail(f"{len(cells)} cells, but there are {len(names)} columns")
+    def _check_lengths(self, names: Sequence[str], most: int | None = None) -> None:
+        """Raise DataError for the first of the rows (only the first `most`) that has not a cell for each column."""
+        for line, cells in itertools.islice(self._rows(), most):
+            if len(cells) != len(names):
+                line.fail(f"{len(cells)} cells, but there are {len(names)} columns")
 
     def _fail_undecodable(self) -> NoReturn:
         """Raise DataError about the first line with a byte that is not in the encoding."""

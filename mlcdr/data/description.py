@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mlcdr.data.dataset import Dataset
+from mlcdr.data.content import Dataset, count_label_sets
 from mlcdr.data.table import Matrix
 from mlcdr.data.texts import is_texts
 
@@ -51,21 +51,17 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     """
     ratios = imbalance_ratios(dataset.Y)
     there = ratios[~np.isnan(ratios)]
-    mean, variation = None, None
-    if len(there):
-        mean = float(there.mean())
-    if len(there) > 1:
-        variation = float(there.std(ddof=1) / there.mean())
-    Y = dataset.Y.toarray() if sparse.issparse(dataset.Y) else dataset.Y
-    packed = np.packbits(Y.astype(np.uint8), axis=1)
-    _, of_sets = np.unique(packed, axis=0, return_counts=True)
     of_labels = {
-        "unique": int((of_sets == 1).sum()),
-        "mean_ir": mean,
-        "cv_ir": variation,
+        "unique": int((count_label_sets(dataset.Y) == 1).sum()),
+        "mean_ir": None,
+        "cv_ir": None,
         "scumble": scumble(dataset.Y),
         "missing": sum(dataset.missing.values()),
     }
+    if len(there):
+        of_labels["mean_ir"] = float(there.mean())
+    if len(there) > 1:
+        of_labels["cv_ir"] = float(there.std(ddof=1) / there.mean())
     if is_texts(dataset.X):
         lengths = [len(text) for text in dataset.X[:, 0]]
         return of_labels | {"characters": float(np.mean(lengths))}

@@ -57,13 +57,19 @@ FORMS = {
 TABLES = ("arff", "csv", "parquet", "feather")
 """The forms of files whose labels are among their columns."""
 
-SUFFIXES = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes} | {
-    suffix + packing: name
-    for name, form in FORMS.items()
-    if form.packed
-    for suffix in form.suffixes
-    for packing in PACKED
-}
+
+def _list_suffixes() -> dict[str, str]:
+    found = {}
+    for name, form in FORMS.items():
+        for suffix in form.suffixes:
+            found[suffix] = name
+            if form.packed:
+                found |= {suffix + packing: name for packing in PACKED}
+    return found
+
+
+SUFFIXES = _list_suffixes()
+"""The form of each suffix, those of compressed files included."""
 
 MEMORY = "memory"
 """The option with the checksum of a data set that was given in memory."""
@@ -127,15 +133,13 @@ _WORDS = {
 
 def _is_of(kind: str, value: Any) -> bool:
     """Whether the value of an option is of a kind of `_WORDS`."""
-    if kind == "number":
-        return isinstance(value, int) and not isinstance(value, bool) and value != 0
-    if kind == "list":
-        return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str) for each in value)
-    if kind == "switch":
-        return isinstance(value, bool)
+    if kind == "switch" or isinstance(value, bool):
+        return kind == "switch" and isinstance(value, bool)
     if kind == "mapping":
         return isinstance(value, Mapping)
-    return isinstance(value, str) and value != ""
+    if kind == "list":
+        return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str) for each in value)
+    return bool(value) and isinstance(value, int if kind == "number" else str)
 
 
 def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

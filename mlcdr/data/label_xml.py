@@ -21,53 +21,59 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
         With file and line, for: XML that is not well-formed, a DOCTYPE, an unexpected element or text, a label without
         a name, a name given twice, no label at all.
     """
-    path = Path(path)
-    labels: dict[str, int] = {}
-    depth = 0
-    parser = expat.ParserCreate(namespace_separator=" ")
+    reader = _Reader(Path(path))
+    try:
+        reader.parser.Parse(reader.path.read_bytes(), True)
+    except OSError as error:
+        fail_unreadable(reader.path, error)
+    except expat.ExpatError as error:
+        Line(reader.path, error.lineno).fail(f"not well-formed XML: {expat.ErrorString(error.code)}")
+    except (LookupError, ValueError) as error:  # an encoding that Python does not have, or not one of text
+        reader.line.fail(f"not well-formed XML: {error}")
+    if not reader.labels:
+        reader.line.fail("no <label> in the file")
+    return tuple(reader.labels.items())
 
-    def line() -> Line:
-        return Line(path, parser.CurrentLineNumber)
 
-    def start_doctype(*_: Any) -> None:
-        line().fail("a DOCTYPE; label files must not have one")
+class _Reader:
+    """The labels of an XML, collected as its parser comes to them."""
 
-    def start_element(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
+    def __init__(self, path: Path):
+        self.path = path
+        self.labels: dict[str, int] = {}
+        self.depth = 0
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self.parser.StartElementHandler = self._start_element
+        self.parser.EndElementHandler = self._end_element
+        self.parser.CharacterDataHandler = self._check_text
+
+    @property
+    def line(self) -> Line:
+        """The line that the parser has come to."""
+        return Line(self.path, self.parser.CurrentLineNumber)
+
+    def _refuse_doctype(self, *_: Any) -> None:
+        self.line.fail("a DOCTYPE; label files must not have one")
+
+    def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rsplit(" ", 1)[-1]
-        expected = "label" if depth else "labels"
+        expected = "label" if self.depth else "labels"
         if tag != expected:
-            line().fail(f"element <{tag[:40]}> where <{expected}> is expected")
-        depth += 1
+            self.line.fail(f"element <{tag[:40]}> where <{expected}> is expected")
+        self.depth += 1
         if tag == "labels":
             return
         name = attributes.get("name", "")
         if not name:
-            line().fail("a <label> without a name")
-        if name in labels:
-            line().fail(f"label {quote(name)} is listed twice (first on line {labels[name]})")
-        labels[name] = line().number
+            self.line.fail("a <label> without a name")
+        if name in self.labels:
+            self.line.fail(f"label {quote(name)} is listed twice (first on line {self.labels[name]})")
+        self.labels[name] = self.line.number
 
-    def end_element(_: str) -> None:
-        nonlocal depth
-        depth -= 1
+    def _end_element(self, _: str) -> None:
+        self.depth -= 1
 
-    def check_text(content: str) -> None:
+    def _check_text(self, content: str) -> None:
         if content.strip():
-            line().fail(f'unexpected text {content.strip()[:40]!r}; a label is <label name="..."/>')
-
-    parser.StartDoctypeDeclHandler = start_doctype
-    parser.StartElementHandler = start_element
-    parser.EndElementHandler = end_element
-    parser.CharacterDataHandler = check_text
-    try:
-        parser.Parse(path.read_bytes(), True)
-    except OSError as error:
-        fail_unreadable(path, error)
-    except expat.ExpatError as error:
-        Line(path, error.lineno).fail(f"not well-formed XML: {expat.ErrorString(error.code)}")
-    except (LookupError, ValueError) as error:  # an encoding that Python does not have, or not one of text
-        line().fail(f"not well-formed XML: {error}")
-    if not labels:
-        line().fail("no <label> in the file")
-    return tuple(labels.items())
+            self.line.fail(f'unexpected text {content.strip()[:40]!r}; a label is <label name="..."/>')

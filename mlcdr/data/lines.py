@@ -13,11 +13,15 @@ BLANKS = " \t\r\n"
 QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 """A token within quotes, as a pattern with two groups, of which one matches."""
 
-_UNQUOTED = r"""[^'" \t\r\n{ends}][^{ends}]*|(?=[{ends}]|$)"""
-IN_BRACES, IN_ROW = (
-    re.compile(rf"[ \t\r\n]*(?:{QUOTED}|({_UNQUOTED.format(ends=ends)}))[ \t\r\n]*") for ends in (",}", ",")
-)
-"""A token within braces, and of a row without them, with the blanks around it."""
+
+def _token_before(ends: str) -> re.Pattern[str]:
+    """The pattern of a token, quoted or not, with the blanks around it."""
+    unquoted = rf"""[^'" \t\r\n{ends}][^{ends}]*|(?=[{ends}]|$)"""
+    return re.compile(rf"[ \t\r\n]*(?:{QUOTED}|({unquoted}))[ \t\r\n]*")
+
+
+IN_BRACES = _token_before(",}")
+IN_ROW = _token_before(",")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"} | {char: char for char in "\\'\"%{},"}
 

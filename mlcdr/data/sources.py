@@ -124,18 +124,12 @@ def _catalogue(path: Path) -> _Catalogue:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     raw = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     public = raw["repositories"]
-    entries = {}
-    for name, facts in raw["entries"].items():
-        entries[name] = read_entry(name, facts, public)
-    studies = {}
-    for name, facts in raw.get("studies", {}).items():
-        studies[name] = _read_file(facts, public)
+    entries = {name: read_entry(name, facts, public) for name, facts in raw["entries"].items()}
+    studies = {name: _read_file(facts, public) for name, facts in raw.get("studies", {}).items()}
     return _Catalogue(tuple(raw["hosts"]), entries, studies)
 
 
-def _read_file(
-    facts: Mapping[str, Any], public: Mapping[str, Mapping[str, str]], repository: str = "mulan"
-) -> SourceFile:
+def _read_file(facts: Mapping[str, Any], public: _Repositories, repository: str = "mulan") -> SourceFile:
     """A file, from its facts in the catalogue; `repository`: where it is unless the facts say otherwise."""
     said = {"name": Path(facts["path"]).name, **facts}
     place = public[said.pop("from", repository)]
@@ -150,10 +144,9 @@ def read_entry(name: str, facts: Mapping[str, Any], public: _Repositories) -> En
     said["measured"] = statistics.pop("from") == "measured"
     said["statistics"] = statistics
     said["files"] = tuple(_read_file(each, public) for each in said.get("files", ()))
-    folds = {}
-    for k, file in said.get("folds", {}).items():
-        folds[k] = _read_file({**file, "name": f"{name}.{k}fold.mat"}, public, "toolbox")
-    said["folds"] = folds
+    said["folds"] = {}
+    for k, file in facts.get("folds", {}).items():
+        said["folds"][k] = _read_file({**file, "name": f"{name}.{k}fold.mat"}, public, "toolbox")
     if "matlab" in said:
         names = dict(said["matlab"])
         if isinstance(names.get("labels"), list):
@@ -189,12 +182,18 @@ def find(name: str) -> Entry | None:
 
 def how_to_get(names: Sequence[str], folds: bool = False) -> str:
     """The commands to get data sets of the catalogue, or also their folds, as text for a message."""
-    known = [found for name in names if (found := find(name)) is not None]
+    known = [each for each in map(find, names) if each is not None]
     fetchable = [each.name for each in known if each.fetchable]
-    command = " ".join(["mlcdr datasets fetch", *fetchable, *["--folds"] * folds])
-    said = [f"`{command}` downloads {'them' if len(fetchable) > 1 else 'it'}"] if fetchable else []
-    by_hand = [each.name for each in known if not each.fetchable]
-    said += [f"`mlcdr datasets info {name}` says how to get {name if len(known) > 1 else 'it'}" for name in by_hand]
+    said = []
+    if fetchable:
+        command = " ".join(["mlcdr datasets fetch", *fetchable])
+        if folds:
+            command += " --folds"
+        said.append(f"`{command}` downloads {'them' if len(fetchable) > 1 else 'it'}")
+    for each in known:
+        if not each.fetchable:
+            which = each.name if len(known) > 1 else "it"
+            said.append(f"`mlcdr datasets info {each.name}` says how to get {which}")
     return "; ".join(said)
 
 

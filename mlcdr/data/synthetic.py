@@ -158,8 +158,11 @@ class Synthetic:
 
     def feature_names(self) -> tuple[str, ...]:
         """Names of X's columns."""
-        kinds = (("relevant", self.n_relevant), ("irrelevant", self.irrelevant), ("redundant", self.redundant))
-        return tuple(f"{kind}{i + 1}" for kind, count in kinds for i in range(count))
+        names: list[str] = []
+        for kind in ("relevant", "irrelevant", "redundant"):
+            count = self.n_relevant if kind == "relevant" else getattr(self, kind)
+            names += [f"{kind}{i + 1}" for i in range(count)]
+        return tuple(names)
 
     def describe(self) -> str:
         """The options as text."""
