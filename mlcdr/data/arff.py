@@ -217,8 +217,9 @@ class _SparseRows:
 
     def matrix(self) -> sparse.csr_array:
         """All rows, n×m float64, without explicit zeros; NaN (a missing value) stays."""
-        parts = (np.array(self.values), np.array(self.indices), np.array(self.indptr))
-        matrix = sparse.csr_array(parts, shape=(len(self.indptr) - 1, len(self.attributes)))
+        parts = [np.array(part) for part in (self.values, self.indices, self.indptr)]
+        n = len(self.indptr) - 1
+        matrix = sparse.csr_array(tuple(parts), shape=(n, len(self.attributes)))
         matrix.eliminate_zeros()
         matrix.has_sorted_indices = True
         return matrix

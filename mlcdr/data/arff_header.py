@@ -84,8 +84,10 @@ def _read_attribute(line: Line, rest: str) -> tuple[str, str]:
     """The name of an attribute, and its type as it is written."""
     match = _ATTRIBUTE.match(rest)
     if match is None:
-        hint = "a name with a blank, a comma, a brace or a leading % must be within quotes"
-        line.fail(f"{quote(rest)} is not a name and a type; {hint}")
+        line.fail(
+            f"{quote(rest)} is not a name and a type; "
+            "a name with a blank, a comma, a brace or a leading % must be within quotes"
+        )
     single, double, plain, declared = match.groups()
     return plain or unescape(single or double or ""), declared
 
@@ -96,8 +98,10 @@ def _read_type(line: Line, name: str, text: str) -> tuple[Codes | None, bool]:
     if numeric is not None:
         return None, numeric[1].lower() == "integer"
     if text[0] != "{":
-        readable = "only numeric, real, integer and {value, ...} can be read"
-        line.fail(f"attribute {quote(name)} is of type {quote(text)}; {readable}")
+        line.fail(
+            f"attribute {quote(name)} is of type {quote(text)}; "
+            "only numeric, real, integer and {value, ...} can be read"
+        )
     codes: Codes = {}
     end = 0
     while text[end] != "}":

@@ -36,8 +36,12 @@ def save(key: str, dataset: Dataset, folder: Path | None = None) -> None:
     path = path_of(key, folder)
     facts = dict(vars(dataset))
     X, Y = facts.pop("X"), facts.pop("Y")
-    arrays = parts_of("Y", Y) | (_in_bytes("X_text", X[:, 0].tolist()) if is_texts(X) else parts_of("X", X))
-    arrays |= _in_bytes("header", _sealed(key, facts))
+    arrays = parts_of("Y", Y)
+    if is_texts(X):
+        arrays["X_text"] = _in_bytes(X[:, 0].tolist())
+    else:
+        arrays |= parts_of("X", X)
+    arrays["header"] = _in_bytes(_sealed(key, facts))
     temporary = make_temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,16 +84,15 @@ def _sealed(key: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"facts": facts, "digest": digest}
 
 
-def _in_bytes(name: str, plain: Any) -> dict[str, np.ndarray]:
+def _in_bytes(plain: Any) -> np.ndarray:
     """Plain data as an array of JSON's bytes."""
-    return {name: np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
+    return np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
 
 
 def _read(stored: Any, facts: Mapping[str, Any]) -> Dataset:
     """The data set; ValueError if X and Y are not those of its checksum."""
-    # JSON has lists in place of tuples
-    said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
-    said["nominal"] = {name: tuple(words) for name, words in facts["nominal"].items()}
+    said = _with_tuples(facts)
+    said["nominal"] = _with_tuples(facts["nominal"])
     X: Matrix = matrix_of(stored, "X")
     if X is None:
         X = as_column(json.loads(stored["X_text"].tobytes()))
@@ -97,3 +100,8 @@ def _read(stored: Any, facts: Mapping[str, Any]) -> Dataset:
     if checksum(X, Y) != said["checksum"]:
         raise ValueError("checksum")
     return Dataset(X=X, Y=Y, **said)
+
+
+def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping with tuples in place of JSON's lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}

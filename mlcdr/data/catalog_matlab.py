@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,7 @@ from mlcdr.data.label_xml import read_label_xml
 from mlcdr.data.lines import fail
 from mlcdr.data.matlab import read_matrices
 from mlcdr.data.sources import Entry, find
-from mlcdr.data.table import Origin, Origins, Tables
+from mlcdr.data.table import Origin, Origins, Table, Tables
 
 _BINARY = {"0": 0, "1": 1}
 
@@ -47,41 +45,41 @@ def read_matlab_entry(path: Path, known: Entry, xml: Path | None) -> Tables:
     """
     said = known.matlab
     assert said is not None
-    prefixes = ("train_", "test_") if said.n_train else ("",)
-    blocks = []
-    for prefix in prefixes:
-        data, target = map(sparse.csr_array, read_matrices(path, [f"{prefix}data", f"{prefix}target"]))
-        blocks.append(sparse.csr_array(sparse.hstack([data, target.T])))
-    both = sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    names = ["data", "target"]
+    if said.n_train:
+        names = ["train_data", "train_target", "test_data", "test_target"]
+    matrices = [sparse.csr_array(each) for each in read_matrices(path, names)]
+    data = sparse.vstack(matrices[::2])
+    target = sparse.hstack(matrices[1::2])
+    n = known.statistics["n_instances"]
     d = known.statistics["n_features"]
     K = known.statistics["n_labels"]
-    if both.shape != (known.statistics["n_instances"], d + K):
+    both = sparse.csr_array(sparse.hstack([data, target.T]))
+    if both.shape != (n, d + K):
         fail(path, f"[data, target'] is {both.shape[0]}x{both.shape[1]}, which is not {known.name}")
-    is_binary = np.isin(blocks[0][:, :d].data, (0, 1)).all()
     X, Y = both[:, :d], both[:, d:]
     if said.leading_labels:
         X, Y = both[:, K:], both[:, :K]
     if known.statistics["format"] == "dense":
         X = X.toarray()
-    label_names: tuple[str, ...] = ()
-    if said.labels:
-        label_names = _count_on(said.labels, K)
-    elif xml:
+    label_names = _count_on(said.labels, K)
+    if xml is not None and not said.labels:
         label_names = tuple(name for name, _ in read_label_xml(xml))
     if len(label_names) != K:
         fail(xml or path, f"{len(label_names)} label names for {K} labels")
     Y = Y.maximum(0)  # some have -1 for 0
     features, labels = tables_of(path, X, Y, _count_on(said.features, d), label_names)
-    if is_binary:
-        features = replace(features, attributes=tuple(each._replace(codes=_BINARY) for each in features.attributes))
-    origins = Origins(*(Origin(path, block.shape[0]) for block in blocks))
-    return replace(features, origins=origins), replace(labels, origins=origins)
+    attributes = features.attributes
+    if np.isin(matrices[0].data, (0, 1)).all():
+        attributes = tuple(each._replace(codes=_BINARY) for each in attributes)
+    origins = Origins(*(Origin(path, part.shape[0]) for part in matrices[::2]))
+    return Table(attributes, features.values, origins), Table(labels.attributes, labels.values, origins)
 
 
 def _count_on(names: str | tuple[str, ...], n: int) -> tuple[str, ...]:
-    """The n names: `names`, or, if only the first is given, those that continue its number."""
-    if isinstance(names, tuple):
-        return names
-    match = re.fullmatch(r"(\D*)(\d+)", names)
-    assert match is not None
-    return tuple(f"{match[1]}{int(match[2]) + j}" for j in range(n))
+    """The n names: `names`, or, if only the first is given, those that continue its number; none for an empty one."""
+    if isinstance(names, tuple) or not names:
+        return tuple(names)
+    stem = names.rstrip("0123456789")
+    first = int(names.removeprefix(stem))
+    return tuple(f"{stem}{number}" for number in range(first, first + n))

@@ -49,17 +49,7 @@ def load_dataset(
         `NoDivisionError` when "predefined" is asked for and there is no such division.
     """
     text = str(name_or_path)
-    if part not in get_args(Part):
-        raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
-    if text.startswith(OPENML):
-        number = text.removeprefix(OPENML)
-        options["openml"] = int(number) if number.isdecimal() else number
-    options = {key: value for key, value in options.items() if value is not None}
-    for key in MAPPINGS & options.keys():
-        if isinstance(options[key], tuple):  # of pairs, so that a source can be hashed
-            options[key] = dict(options[key])
-    for key, problem in option_problems({"missing": missing, **options}):
-        raise DataError(f"{text}: {key}: {problem}")
+    options = _checked(text, missing, part, options)
     if MEMORY in options:
         return _recall(text, part, options[MEMORY])
     for form, make in _MADE.items():
@@ -84,6 +74,22 @@ def load_dataset(
         dataset = named(source.read(), files.name)
         cache.save(key, dataset)
     return replace(dataset, name=files.name)
+
+
+def _checked(name: str, missing: Missing, part: Part, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are given; DataError if one is wrong."""
+    if part not in get_args(Part):
+        raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
+    said = {key: value for key, value in options.items() if value is not None}
+    if name.startswith(OPENML):
+        number = name.removeprefix(OPENML)
+        said["openml"] = int(number) if number.isdecimal() else number
+    for key in MAPPINGS & said.keys():
+        if isinstance(said[key], tuple):  # of pairs, so that a source can be hashed
+            said[key] = dict(said[key])
+    for key, problem in option_problems({"missing": missing, **said}):
+        raise DataError(f"{name}: {key}: {problem}")
+    return said
 
 
 # -------------------------------------------------------------------- data that are in no file

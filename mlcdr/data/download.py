@@ -58,8 +58,9 @@ class Downloader:
         self._hosts = hosts()
         if "://" in mirror:
             if not _is_allowed(mirror):
-                needs = "neither a folder nor an address with https (or http on this machine)"
-                raise DataError(f"{MIRROR}: {mirror}: {needs}")
+                raise DataError(
+                    f"{MIRROR}: {mirror}: neither a folder nor an address with https (or http on this machine)"
+                )
             escaped = mirror.replace("{", "{{").replace("}", "}}")
             self._hosts = (f"{escaped}/{{repository}}/{{commit}}/{{path}}",)
         elif mirror:
@@ -106,6 +107,8 @@ class Downloader:
         self._advance(len(content))
         if _is_whole(file, content):
             return bytes(content)
+        if len(content) >= file.n_bytes:
+            content.clear()
         reasons = []
         for host in self._hosts:
             site = _site(host)
@@ -130,7 +133,7 @@ class Downloader:
             content = (folder / file.repository / file.commit / file.path).read_bytes()
         except OSError as error:
             raise DataError(f"{folder} has no such file: {error.strerror} ({file.path})") from None
-        if hashlib.sha256(content).hexdigest() != file.sha256:
+        if not _is_whole(file, content):
             raise DataError(f"{folder} has a file without the SHA-256 {file.sha256} ({file.path})")
         self._advance(len(content))
         return content
@@ -139,37 +142,38 @@ class Downloader:
         """Complete the content of a file, with as many requests as bring new bytes."""
         for _ in range(_TRIES):
             before = len(content)
-            come = self._receive(address, file, content)
+            self._receive(address, file, content)
             if _is_whole(file, content):
                 return
-            if not content and come >= file.n_bytes and not before:
-                raise _FileRefusedError(f"sends a file without the SHA-256 {file.sha256}")
-            if len(content) <= before and (content or not before):
+            if len(content) >= file.n_bytes:
+                content.clear()
+                if not before:
+                    raise _FileRefusedError(f"sends a file without the SHA-256 {file.sha256}")
+            elif len(content) <= before and (content or not before):
                 break  # nothing new came: further requests would not help
         raise _FileRefusedError("cuts the connection")
 
-    def _receive(self, address: str, file: SourceFile, content: bytearray) -> int:
-        """Append the bytes received for one request to the content; return their number."""
+    def _receive(self, address: str, file: SourceFile, content: bytearray) -> None:
+        """Append the bytes received for one request to the content."""
         import requests
         from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-        come = 0
         try:
             with self._request(address, len(content)) as response:
                 if not _continues(response, len(content)):
                     content.clear()
-                    if not response.ok or response.status_code == 206:
-                        return 0
+                    if response.status_code != 200:
+                        return
+                came_before = len(content)
                 start = time.monotonic()
                 while piece := response.raw.read1(1 << 16, decode_content=False):
                     content += piece
-                    come += len(piece)
                     self._advance(len(piece))
                     seconds = time.monotonic() - start
                     if len(content) > file.n_bytes:
                         content.clear()
                         raise _FileRefusedError(f"sends more than the {file.n_bytes} bytes expected")
-                    if seconds > _SECONDS and come < _SLOWEST * seconds:
+                    if seconds > _SECONDS and len(content) - came_before < _SLOWEST * seconds:
                         raise _HostRefusedError("is too slow")
                     if self._stopped.is_set():
                         raise _HostRefusedError("was interrupted")
@@ -179,7 +183,6 @@ class Downloader:
             raise _HostRefusedError(f"gives no connection ({type(error).__name__})") from None
         except (HTTPError, OSError):
             pass  # the connection was cut
-        return come
 
     def _request(self, address: str, received: int) -> Any:
         """Request the bytes after the first `received`; return the response. Redirects are followed where allowed."""
@@ -210,14 +213,8 @@ def _continues(response: Any, received: int) -> bool:
     raise _HostRefusedError(f"answers {status}")
 
 
-def _is_whole(file: SourceFile, content: bytearray) -> bool:
-    """Whether the content is complete and has the right SHA-256; complete but wrong content is cleared."""
-    if len(content) < file.n_bytes:
-        return False
-    if hashlib.sha256(content).hexdigest() == file.sha256:
-        return True
-    content.clear()
-    return False
+def _is_whole(file: SourceFile, content: bytes | bytearray) -> bool:
+    return hashlib.sha256(content).hexdigest() == file.sha256
 
 
 def _kept(file: SourceFile) -> Path:
@@ -241,7 +238,9 @@ def _is_allowed(address: str) -> bool:
         parts = urlsplit(address)
     except ValueError:
         return False
-    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and _is_here(address)))
+    if not parts.hostname:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_here(address))
 
 
 def _site(host: str) -> str:

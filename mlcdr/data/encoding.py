@@ -209,7 +209,8 @@ def _encode_labels(table: Table, is_sparse: bool) -> tuple[tuple[str, ...], Matr
     wrong = first_cell(Y, _is_no_label)
     if wrong is not None:
         entries = _entries(Y)
-        if entries.size < math.prod(Y.shape) or not np.isin(entries, (-1, 1)).all():
+        is_full = entries.size == math.prod(Y.shape)
+        if not is_full or not np.isin(entries, (-1, 1)).all():
             _refuse_label(table, *wrong, Y[wrong])
         Y = Y > 0
     Y = Y.astype(np.int8 if is_sparse else np.uint8)
@@ -258,8 +259,9 @@ def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) 
     infinite = first_cell(X, np.isinf)
     if infinite is not None:
         row, column = infinite
-        what = "has a value that is infinite, or too large for a 64-bit number"
-        origins.fail(row, f"feature {quote(sources[column])} {what}")
+        origins.fail(
+            row, f"feature {quote(sources[column])} has a value that is infinite, or too large for a 64-bit number"
+        )
     entries = _entries(X)
     gaps = np.isnan(entries)
     columns = X.indices[gaps] if sparse.issparse(X) else np.nonzero(gaps)[1]

@@ -49,7 +49,8 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
     ResultsError
         When a file cannot be written.
     """
-    if set(dataset.feature_names) & set(dataset.label_names) and form not in ("npz", "svmlight", "xmc"):
+    is_table = form not in ("npz", "svmlight", "xmc")
+    if is_table and set(dataset.feature_names) & set(dataset.label_names):
         raise DataError(f"{dataset.name}: a feature and a label have the same name, which a table cannot have")
     kind = dataset.kind_of_features
     if kind == "texts" and form not in ("csv", "parquet"):
@@ -173,8 +174,9 @@ def _names(dataset: Dataset) -> Files:
     for what, names in (("features", dataset.feature_names), ("labels", dataset.label_names)):
         for name in names:
             if name != name.strip() or not name.isprintable():
-                why = "blanks around it, or a character that is not shown"
-                raise DataError(f"{name!r} cannot be a line of a file of names: {why}")
+                raise DataError(
+                    f"{name!r} cannot be a line of a file of names: blanks around it, or a character that is not shown"
+                )
         files[f".{what}.txt"] = "".join(f"{name}\n" for name in names)
     return files
 

@@ -165,8 +165,10 @@ def _locate_path(text: str, part: Part) -> DataFiles:
         raise DataError(f"{text}: no such file or folder")
     if path.suffix and not suffix(path.name):
         forms = ", ".join(f"{form.title} ({' '.join(form.suffixes)})" for form in FORMS.values() if form.suffixes)
-        convert = "convert it to one of these (in pandas: frame.to_csv('data.csv', index=False))"
-        raise DataError(f"{path}: its form is not known by its suffix; read are {forms}; {convert}")
+        raise DataError(
+            f"{path}: its form is not known by its suffix; read are {forms}; "
+            "convert it to one of these (in pandas: frame.to_csv('data.csv', index=False))"
+        )
     there = _list_files(path.parent, stem(path)[0])
     if part == "full":
         return DataFiles(name, (path,), _choose_xml(there, path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from mlcdr.data.lines import fail
@@ -28,11 +28,10 @@ def write_fold_csv(path: Path) -> Path:
     (indices,) = read_matrices(path, ["indices"])
     if sparse.issparse(indices):
         indices = indices.toarray()
-    whole = (indices >= 1) & (indices == np.floor(indices))
-    if not indices.size or not whole.all():
+    if not indices.size or (indices < 1).any() or (indices % 1 != 0).any():
         fail(path, "indices: the numbers of folds are whole numbers from 1 on")
-    rows = (indices - 1).astype(int).tolist()
     names = ["fold", *(f"fold{k}" for k in range(2, indices.shape[1] + 1))]
     csv = path.with_suffix(".csv")
-    write_atomically(csv, "".join(f"{','.join(map(str, row))}\n" for row in [names, *rows]))
+    divisions = pd.DataFrame((indices - 1).astype(int), columns=names)
+    write_atomically(csv, divisions.to_csv(index=False, lineterminator="\n"))
     return csv

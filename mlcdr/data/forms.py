@@ -137,9 +137,11 @@ def _is_of(kind: str, value: Any) -> bool:
         return kind == "switch" and isinstance(value, bool)
     if kind == "mapping":
         return isinstance(value, Mapping)
+    if not value:
+        return False
     if kind == "list":
-        return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str) for each in value)
-    return bool(value) and isinstance(value, int if kind == "number" else str)
+        return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return isinstance(value, int if kind == "number" else str)
 
 
 def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -222,8 +222,10 @@ def _check_text(frame: pd.DataFrame, text: str, labels: Sequence[str], head: Lin
         head.fail(f"text: column {quote(text)} is a label")
     others = [name for name in frame.columns if name != text and name not in labels]
     if others:
-        hint = f"leave the others out: `drop: [{', '.join(others[:20])}]`"
-        head.fail(f"text: a set of texts has no other features than its text {quote(text)}; {hint}")
+        head.fail(
+            f"text: a set of texts has no other features than its text {quote(text)}; "
+            f"leave the others out: `drop: [{', '.join(others[:20])}]`"
+        )
 
 
 def _split_tags(cells: pd.Series, separator: str, origins: Origins) -> Table:

@@ -98,7 +98,9 @@ def quote(text: str) -> str:
 def list_values(values: Iterable[str]) -> str:
     """The first five values, as text for a message."""
     shown = [_shorten(value) for value in values]
-    return "{" + ", ".join(shown[:5] + ["..."] * (len(shown) > 5)) + "}"
+    if len(shown) > 5:
+        shown[5:] = ["..."]
+    return f"{{{', '.join(shown)}}}"
 
 
 def unescape(text: str) -> str:

@@ -27,11 +27,11 @@ _FILE_HEADER = 128  # bytes: a file's header; at most, a variable's flags, dimen
 _HEADER = 1 << 16
 _MATRIX = 14
 _COMPRESSED = 15
-_SPARSE = 5
 _COMPLEX = 0x800
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _CLASSES = ["", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16"]
 _CLASSES += ["int32", "uint32", "int64", "uint64", "function", "opaque"]
+_NUMERIC = _CLASSES[5:16]
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,12 @@ def read_matrices(path: Path, names: Sequence[str]) -> list[Matrix]:
         variable = there[name]
         shape = variable.shape
         kind = variable.kind
-        if kind not in _CLASSES[_SPARSE:16] or len(shape) != 2 or min(shape) < 0 or variable.is_complex:
+        is_matrix = len(shape) == 2 and min(shape) >= 0
+        if not is_matrix or variable.is_complex or kind not in _NUMERIC:
             described = f"{'x'.join(map(str, shape))} {'complex ' * variable.is_complex}{kind}"
             fail(path, f"variable {quote(name)} is {described}; a matrix of real numbers is needed")
-        if (sum(shape) if kind == "sparse" else math.prod(shape)) * 8 > MOST_BYTES:
+        size = sum(shape) if kind == "sparse" else math.prod(shape)
+        if 8 * size > MOST_BYTES:
             fail(path, f"variable {quote(name)} is {shape[0]}x{shape[1]} {kind}, which is too large")
         try:
             found.append(_values(variable))
@@ -125,10 +127,16 @@ def _variables(file: bytes, order: str) -> Iterator[Variable]:
         is_compressed = kind == _COMPRESSED
         head = _content(raw, is_compressed, _HEADER)
         flags, sizes, name = (head[begin:stop] for _, begin, stop in _first(head, order, 3))
-        word = struct.unpack_from(f"{order}I", flags)[0]
-        shape = tuple(np.frombuffer(sizes, f"{order}i4").tolist())
-        text = name.decode("utf-8", "replace")
-        yield Variable(text, shape, _CLASSES[word & 0xFF], bool(word & _COMPLEX), raw, is_compressed, order)
+        (word,) = struct.unpack_from(f"{order}I", flags)
+        yield Variable(
+            name=name.decode("utf-8", "replace"),
+            shape=tuple(np.frombuffer(sizes, f"{order}i4").tolist()),
+            kind=_CLASSES[word & 0xFF],
+            is_complex=bool(word & _COMPLEX),
+            raw=raw,
+            is_compressed=is_compressed,
+            order=order,
+        )
 
 
 def _content(raw: bytes, is_compressed: bool, n: int) -> bytes:
@@ -164,7 +172,8 @@ def _values(variable: Variable) -> Matrix:
     n_stored = int(starts[-1])
     values = values[:n_stored].astype(np.float64)
     rows = rows[:n_stored].astype(np.int32)
-    matrix = sparse.csc_array((values, rows, starts.astype(np.int32)), shape=(n, m))
+    starts = starts.astype(np.int32)
+    matrix = sparse.csc_array((values, rows, starts), shape=(n, m))
     check_indices(matrix)
     matrix = matrix.tocsr()
     matrix.sum_duplicates()

@@ -112,8 +112,10 @@ class FileSource:
             labels = named
         if labels is None:
             xml = table.path.with_suffix(".xml").name
-            needs = f"Needs {xml} beside it, -C in the relation's name, or the option labels"
-            fail(table.path, f"which attributes are labels? {needs}")
+            fail(
+                table.path,
+                f"which attributes are labels? Needs {xml} beside it, -C in the relation's name, or the option labels",
+            )
         columns = find_columns(Line(table.path, 0), table.names, labels)
         return *table.divide(columns), named
 
@@ -131,7 +133,9 @@ class FileSource:
         known = sources.entry(self.files.name).statistics
         if n != known["n_instances"] or n_labels != known["n_labels"]:
             stem = self.files.paths[0].parent / self.files.name
-            needs = f"the predefined split needs {stem}-train.arff and -test.arff"
-            raise NoDivisionError(f"{self.files.paths[0]}: not the known data set; {needs}")
+            raise NoDivisionError(
+                f"{self.files.paths[0]}: not the known data set; "
+                f"the predefined split needs {stem}-train.arff and -test.arff"
+            )
         order = np.roll(np.arange(n), -n_test)
         return replace(dataset.rows(order), n_train=n - n_test)

@@ -145,8 +145,11 @@ def _find_columns(table: Table, source: int, trained: Attribute) -> list[Column]
     if len(wrong):
         code = column[wrong[0]]
         word = f"{code:g}" if found.values is None else found.values[int(code)]
-        has = f"column {quote(found.name)} has the value {quote(word)}"
-        table.origins.fail(int(wrong[0]), f"{has}; the model was trained with {list_values(trained.codes)}")
+        table.origins.fail(
+            int(wrong[0]),
+            f"column {quote(found.name)} has the value {quote(word)}; "
+            f"the model was trained with {list_values(trained.codes)}",
+        )
     columns = []
     for own in columns_of(source, trained):
         code = codes[1 if own.code is None else int(own.code)]

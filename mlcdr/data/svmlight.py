@@ -6,6 +6,7 @@ line a mistake is, and skips blank lines, which are rows in the repository's tex
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,11 @@ class _Row(NamedTuple):
     indices: np.ndarray
     values: np.ndarray
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has neither labels nor entries."""
+        return not len(self.labels) and not len(self.indices)
+
 
 def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]]:
     """Read one file, or the train and the test file.
@@ -58,16 +64,11 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]
     DataError
         With file and line.
     """
-    files = []
-    rows: list[_Row] = []
-    for path in paths:
-        stated, own = _read_rows(path)
-        files.append(own)
-        rows += own
-        if path == paths[0]:
-            sizes = stated
-        elif stated[1:] != sizes[1:]:
-            fail(path, f"its first line has other sizes than that of {paths[0].name}")
+    stated, files = zip(*map(_read_rows, paths), strict=True)
+    rows = list(itertools.chain(*files))
+    sizes = stated[0]
+    if stated[-1][1:] != sizes[1:]:
+        fail(paths[-1], f"its first line has other sizes than that of {paths[0].name}")
     features = _read_names(paths[0], "features")
     labels = _read_names(paths[0], "labels")
     base = 0
@@ -86,13 +87,16 @@ def read_svmlight(paths: Sequence[Path], labelled: bool) -> list[tuple[Any, ...]
         fail(paths[0], "no label in any row; a row begins with its labels: `0,3 1:0.5`")
     found: list[tuple[Any, ...]] = []
     for own in files:
-        X = _matrix(own, [row.indices - base for row in own], [row.values for row in own], d, "features")
-        if labelled:
-            columns = [np.searchsorted(ids, row.labels) for row in own]
-            Y = _matrix(own, columns, [np.ones(len(row.labels)) for row in own], len(ids), "labels")
-            found.append((X, Y, features, labels))
-        else:
+        lines = [row.line for row in own]
+        values = [row.values for row in own]
+        X = _matrix(lines, [row.indices - base for row in own], values, d, "features")
+        if not labelled:
             found.append((X, no_labels(X), features))
+            continue
+        columns = [np.searchsorted(ids, row.labels) for row in own]
+        values = [np.ones(len(row.labels)) for row in own]
+        Y = _matrix(lines, columns, values, len(ids), "labels")
+        found.append((X, Y, features, labels))
     return found
 
 
@@ -108,14 +112,16 @@ def _read_rows(path: Path) -> tuple[_Sizes, list[_Row]]:
             if header is not None:
                 sizes = _Sizes(*map(int, header.groups()))
                 if 0 in sizes or max(sizes.d, sizes.K) > MAX_COLUMNS:
-                    said = f"{sizes.n} rows, {sizes.d} features and {sizes.K} labels"
-                    line.fail(f"{said}; none is 0, and columns are at most {MAX_COLUMNS:,}")
+                    line.fail(
+                        f"{sizes.n} rows, {sizes.d} features and {sizes.K} labels; "
+                        f"none is 0, and columns are at most {MAX_COLUMNS:,}"
+                    )
             elif text.strip() or sizes.n:  # a blank line is a row only if the first line states their number
                 rows.append(_read_row(line, text.split(), sizes))
     if not sizes.n and not rows:
         fail(path, "no row")
     n = sizes.n or len(rows)
-    while len(rows) > n and not len(rows[-1].labels) and not len(rows[-1].indices):
+    while len(rows) > n and rows[-1].is_empty:
         rows.pop()
     if len(rows) != n:
         Line(path, 1).fail(f"says {n} rows, but {len(rows)} follow")
@@ -161,15 +167,15 @@ def _read_labels(line: Line, labels: Sequence[str], K: int) -> np.ndarray:
 
 
 def _matrix(
-    rows: Sequence[_Row], columns: Sequence[np.ndarray], values: Sequence[np.ndarray], n_columns: int, what: str
+    lines: list[Line], columns: list[np.ndarray], values: list[np.ndarray], n_columns: int, what: str
 ) -> sparse.csr_array:
     """The matrix of rows with some values in some columns."""
-    for row, own in zip(rows, columns, strict=True):
+    for line, own in zip(lines, columns, strict=True):
         if own.max(initial=-1) >= n_columns:
-            row.line.fail(f"more {what} than there are names beside it ({n_columns})")
+            line.fail(f"more {what} than there are names beside it ({n_columns})")
     indptr = np.cumsum([0, *map(len, columns)])
     parts = (np.concatenate(values), np.concatenate(columns), indptr)
-    return sparse.csr_array(parts, shape=(len(rows), n_columns))
+    return sparse.csr_array(parts, shape=(len(lines), n_columns))
 
 
 def _read_names(path: Path, what: str) -> list[str]:

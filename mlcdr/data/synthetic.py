@@ -132,8 +132,9 @@ class Synthetic:
     def edges(self) -> tuple[float, float]:
         """The smallest and the largest half-edge."""
         high = 0.8 if self.largest is None else float(self.largest)
-        low = min((self.n_labels // 10 + 1) / self.n_labels, high) if self.smallest is None else float(self.smallest)
-        return low, high
+        if self.smallest is not None:
+            return float(self.smallest), high
+        return min((self.n_labels // 10 + 1) / self.n_labels, high), high
 
     def generate(self) -> tuple[Array, NDArray[np.uint8]]:
         """Generate X (n×d) and Y (n×K)."""
@@ -166,8 +167,8 @@ class Synthetic:
 
     def describe(self) -> str:
         """The options as text."""
-        parts = ", ".join(f"{key} {value}" for key, value in asdict(self).items() if value is not None)
-        return f"synthetic: {parts}"
+        said = [f"{key} {value}" for key, value in asdict(self).items() if value is not None]
+        return f"synthetic: {', '.join(said)}"
 
 
 def _check_number(key: str, value: Any) -> None:

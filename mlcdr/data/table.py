@@ -151,7 +151,8 @@ def stack_tables(first: Table, *others: Table) -> Table:
     for second in others:
         _check_alike(first, second)
         values = stack_rows([first.values, second.values])
-        first = replace(first, values=values, origins=Origins(*first.origins.files, *second.origins.files))
+        origins = Origins(*first.origins.files, *second.origins.files)
+        first = replace(first, values=values, origins=origins)
     return first
 
 
@@ -198,8 +199,10 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
     m = len(names)
     if isinstance(labels, int):
         if not 0 < abs(labels) < m:
-            given = f"{labels} labels (MEKA's -C), but the file has {m} attributes"
-            fail(place.path, f"{given}, and at least one must be a feature")
+            fail(
+                place.path,
+                f"{labels} labels (MEKA's -C), but the file has {m} attributes, and at least one must be a feature",
+            )
         return list(range(labels)) if labels > 0 else list(range(m + labels, m))
     wanted = labels
     if isinstance(labels, str):

@@ -36,8 +36,9 @@ def as_texts(cells: Iterable[Any], name: str, origins: Origins) -> Texts:
         if cell is None or cell != cell:
             cell = ""
         elif not isinstance(cell, str):
-            what = f"has {str(cell)[:40]!r}, which is a {type(cell).__name__} and no text"
-            origins.fail(row, f"column {quote(name)} {what}")
+            origins.fail(
+                row, f"column {quote(name)} has {str(cell)[:40]!r}, which is a {type(cell).__name__} and no text"
+            )
         texts.append(cell)
     return as_column(texts)
 

@@ -97,8 +97,11 @@ class FrameColumn:
         self._fail(row, f"has the value {quote(words.iloc[row])}, which is not a number; {hints}")
 
     def _fail_large(self, row: int) -> NoReturn:
-        hint = f"an identifier? Leave it out: `drop: [{self.name}]`"
-        self._fail(row, f"has the value {self.values.iloc[row]}, which is beyond 2^53 and would be rounded; {hint}")
+        self._fail(
+            row,
+            f"has the value {self.values.iloc[row]}, which is beyond 2^53 and would be rounded; "
+            f"an identifier? Leave it out: `drop: [{self.name}]`",
+        )
 
     def _fail(self, row: int, what: str) -> NoReturn:
         self.origins.fail(row, f"column {quote(self.name)} {what}")
