@@ -328,20 +328,11 @@ def _store(path: Path, members: dict[str, bytes], kind: int = zipfile.ZIP_STORED
 SHAPED = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s,)}"
 DAMAGES = {
     "absurd shape": ("X", _npy(np.zeros(3), SHAPED % 10**15)),
-    "shape beyond 64 bits": ("X", _npy(np.zeros(3), SHAPED % 10**30)),
     "header no Python": ("X", _npy(np.zeros(3), "{'descr': '''")),
-    "header nested": ("X", _npy(np.zeros(3), "(" * 9000)),
-    "header of a list": ("X", _npy(np.zeros(3), "[" * 200 + "]" * 200)),
-    "header of Python 2": ("X", _npy(np.zeros(3), SHAPED % "3L")),
     "no array": ("X", b"whatever"),
-    "nothing": ("X", b""),
     "text for numbers": ("X", _npy(np.full((4, 3), "1"))),
-    "complex numbers": ("X", _npy(np.ones((4, 3), dtype=complex))),
-    "dates": ("X", _npy(np.zeros((4, 3), dtype="datetime64[s]"))),
     "labels beyond 1": ("Y", _npy(np.full((3, 2), 2, dtype=np.uint8))),
-    "fewer labels": ("Y", _npy(np.ones((3, 1), dtype=np.uint8))),
     "JSON nested": ("header", _npy(np.frombuffer(b"[" * 100_000, dtype=np.uint8))),
-    "JSON of a list": ("header", _npy(np.frombuffer(b"[]", dtype=np.uint8))),
 }
 
 

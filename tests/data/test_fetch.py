@@ -197,7 +197,6 @@ def test_only_folders_and_https(
         ("silent 1.5", r"does not answer within 0\.2 seconds"),
         ("slow 0.05", "is too slow"),
         ("redirect file:///etc/passwd", "redirects to file:///etc/passwd, which is not followed"),
-        ("redirect ftp://127.0.0.1/x", "redirects to ftp://127.0.0.1/x, which is not followed"),
         ("redirect http://example.invalid/x", "redirects to http://example.invalid/x, which is not followed"),
         ("redirect {path}", "redirects without end"),
     ],

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import lzma
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -172,6 +171,7 @@ def test_what_is_in_memory(tmp_path: Path) -> None:
     for made in (Dataset.of(FRAME, **TAGS), Dataset.of(features, labels), Dataset.of(features, labels.to_numpy())):
         assert made.feature_names == NAMES
     assert repr(of_arrays).count("\n") == 2
+    np.testing.assert_array_equal(Dataset.of(features, 2 * labels - 1).Y, labels)
     with pytest.raises(DataError, match=r"^mine: X has 12 rows and Y has 11$"):
         Dataset.of(X, Y[1:], name="mine")
 
@@ -396,7 +396,6 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "more than text": ("t.csv", "n," + T + "1,a,1\n", S, ":1: text: a set of texts has no other features than its te"),
     "no such text": ("t.csv", T + "a,1\n", S | {"text": "bdy"}, ":1: text: no column is called 'bdy'; did you mean '"),
     "text that is a label": ("t.csv", T + "a,1\n", S | {"text": "tag"}, ":1: text: column 'tag' is a label"),
-    "short row of text": ("t.csv", "tag,body\n1,a\n0\n", S, ":3: 1 cells, but there are 2 columns"),
     "numbers for text": ("t.parquet", _texts([1, 2]), S, ": row 1: column 'body' has '1', which is a int and no text"),
     "text of arff": ("t.arff", "", S, ": the option text is of CSV, Parquet, Feather, OpenML, a DataFrame, and"),
     # CSV: the file
@@ -404,41 +403,31 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "no rows": ("c.csv", C, L, ": no row after the names"),
     "no names": ("c.csv", "1,2,0,1\n3,4,1,0\n", L, ":1: numbers ({1, 2, 0, 1}) where the names of the columns belong"),
     "index of pandas": ("c.csv", "," + C + "0,1,2,0,1\n", L, ":1: column 1 has no name; pandas writes its index so"),
-    "no last name": ("c.csv", C[:-1] + ",\n1,2,0,1,\n", L, ":1: column 5 has no name"),
     "name twice": ("c.csv", "a,a,tag_x\n1,2,0\n", L, ":1: column 'a' is there twice"),
     "other delimiter": ("c.csv", C.replace(",", ";") + "1;2;0;1\n", L, ":1: one column, 'a;b;tag_x;tag_y'; features"),
-    "tabs in .csv": ("c.csv", C.replace(",", "\t"), L, ":1: one column, 'a\\tb\\ttag_x\\ttag_y'; features and labels"),
     "NUL": ("c.csv", C + "1,2,0,1\n1,\0,0,1\n", L, ":3: a NUL byte"),
     "UTF-16": ("c.csv", C.encode("utf-16"), L, ":1: a NUL byte; it is text in UTF-8 (`encoding: utf-16` reads"),
     "latin 1": ("c.csv", (C + "1,2,0,1\né,2,0,1\n").encode("latin-1"), L, ":3: byte 0xE9 is not utf-8; say `encoding"),
     "cut gzip": ("c.csv.gz", gzip.compress(C.encode() * 99)[:-9], L, ": cannot be unpacked: Compressed file ended"),
-    "no xz": ("c.csv.xz", C, L, ": cannot be unpacked: Input format not supported"),
     "no zip": ("c.csv.zip", C, L, ": cannot be unpacked: File is not a zip file"),
     "zip of two": ("c.csv.zip", _zip("a.csv", "b.csv"), L, ": a zip file of 2 files; one is needed"),
     "gzip bomb": ("c.csv.gz", gzip.compress(b"a" * 3_000_000), L, ": unpacks to more than 250 times its size; unpack"),
-    "xz bomb": ("c.csv.xz", lzma.compress(C.encode() + b"1,2,0,1\n" * 600_000), L, ": unpacks to more than 250 times"),
     # CSV: rows
     "too few cells": ("c.csv", C + "1,2,0,1\n1,2,0\n", L, ":3: 3 cells, but there are 4 columns"),
-    "too few in the first": ("c.csv", C + "1,2,0\n1,2,0,1\n", L, ":2: 3 cells, but there are 4 columns"),
     "too many cells": ("c.csv", C + "1,2,0,1\n\n1,2,0,1,5\n", L, ":4: 5 cells, but there are 4 columns"),
-    "comma at all ends": ("c.csv", C + "1,2,0,1,\n1,2,0,1,\n", L, ":2: 5 cells, but there are 4 columns"),
     "open quote": ("c.csv", C + '1,2,0,1\n1,"2,0,1\n', L, ":3: no row of CSV: unexpected end of data"),
     "after a quoted line end": ("c.csv", C + '1,"x\ny",0,1\n1,z,0\n', L, ":4: 3 cells, but there are 4 columns"),
     # CSV: cells
     "word": ("c.csv", C + "1,2,0,1\nx,2,0,1\n", L, ":3: row 2: column 'a' has the value 'x', which is not a number; "),
-    "after blank lines": ("c.csv", C + "\n1,2,0,1\n\nx,2,0,1\n", L, ":5: row 2: column 'a' has the value 'x'"),
     "late": ("c.csv", C + "1,2,0,1\n" * 40_000 + "x,2,0,1\n", L, ":40002: row 40001: column 'a' has the value 'x'"),
     "decimal comma": ("c.csv", C + '"1,5",2,0,1\n', L, ":2: row 1: column 'a' has the value '1,5', which is not a nu"),
     "date": ("c.csv", C + "2020-01-31,2,0,1\n", L, ":2: row 1: column 'a' has the value '2020-01-31', which is not a"),
     "infinite": ("c.csv", C + "1,2,0,1\ninf,2,0,1\n", L, ":3: row 2: feature 'a' has a value that is infinite"),
-    "too large": ("c.csv", C + "1,-1e999,0,1\n", L, ":2: row 1: feature 'b' has a value that is infinite"),
     "huge integer": ("c.csv", C + f"1,2,0,1\n{2**53 + 1},2,0,1\n", L, ":3: row 2: column 'a' has the value 900719925"),
     "huger integer": ("c.csv", C + f"{10**30},2,0,1\n", L,
         f":2: row 1: column 'a' has the value {10**30}, which is beyond"),
-    "unsigned": ("c.csv", C + f"1,2,0,1\n{2**64 - 1},2,0,1\n", L, ":3: row 2: column 'a' has the value 1844674407370"),
     "gap": ("c.csv", C + "1,2,0,1\n,2,0,1\n", L, ":3: row 2: feature 'a' has no value; `missing: keep`"),
     "gaps": ("c.csv", C + "1,,0,1\n,NA,0,1\n", L, ":2: row 1: feature 'b' has no value (3 are missing: a (1), b (2))"),
-    "gap among words": ("c.csv", C + "x,2,0,1\n?,2,0,1\ny,2,0,1\n", L, ":3: row 2: feature 'a' has no value"),
     "all gaps": ("c.csv", C + ",2,0,1\n,3,0,1\n", L | {"missing": "mean"}, ": feature 'a' has no value in any row"),
     "gap of a label": ("c.csv", C + "1,2,0,\n", L | {"missing": "zero"}, ":2: row 1: label 'tag_y' has no value"),
     "label 2": ("c.csv", C + "1,2,0,1\n1,2,2,1\n", L, ":3: row 2: label 'tag_x' has the value 2; a label must be 0 o"),
@@ -448,12 +437,10 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     # CSV: options
     "no labels said": ("c.csv", C + "1,2,0,1\n", {}, ":1: which of the columns {a, b, tag_x, tag_y} are labels? Say "),
     "unknown label": ("c.csv", C + "1,2,0,1\n", {"labels": ["tag_z"]}, ":1: labels: no column is called 'tag_z'; did"),
-    "unknown pattern": ("c.csv", C + "1,2,0,1\n", {"labels": "t?"}, ":1: labels: no column is called 't?'; there are"),
     "label twice": ("c.csv", C + "1,2,0,1\n", {"labels": ["tag_x", "tag_x"]}, ":1: labels: a name is given twice"),
     "all labels": ("c.csv", C + "1,2,0,1\n", {"labels": "*"}, ":1: labels: all columns are labels"),
     "too many labels": ("c.csv", C + "1,2,0,1\n", {"labels": 4}, ": 4 labels (MEKA's -C), but the file has 4 attribu"),
     "unknown category": ("c.csv", C + "1,2,0,1\n", L | {"categories": ["z"]}, ":1: categories: no column is called '"),
-    "unknown column to drop": ("c.csv", C + "1,2,0,1\n", L | {"drop": ["z"]}, ":1: drop: no column is called 'z'; th"),
     "two columns of tags": ("c.csv", C + "1,2,0,1\n", L | {"separator": ";"}, ":1: separator: is for one column of t"),
     "tag twice": ("c.csv", "a,t\n1,x\n1,x;x\n", {"labels": "t", "separator": ";"}, ":3: row 2: a tag is there twice "),
     "no tag": ("c.csv", "a,t\n1,\n1,;\n", {"labels": "t", "separator": ";"}, ":2: no tag in column 't'"),
@@ -463,10 +450,8 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     # Parquet and Feather
     "no parquet": ("c.parquet", b"PAR1" + bytes(99), TAGS, ": no parquet file, or a damaged one (Arrow"),
     "empty feather": ("c.feather", b"", TAGS, ": no feather file, or a damaged one (Arrow"),
-    "cut feather": ("c.feather", _arrow("feather")[:-200], TAGS, ": no feather file, or a damaged one ("),
     "dates": ("c.parquet", _arrow(a=pd.Timestamp("2020-01-31")), TAGS, ": row 1: column 'a' is of type datetime64"),
     "lists": ("c.parquet", _arrow(a=[[1, 2]] * 12), TAGS, ": row 1: column 'a' has a ndarray, which is no number"),
-    "bytes": ("c.parquet", _arrow(a=[b"x"] * 12), TAGS, ": row 1: column 'a' has a bytes, which is no number and no "),
     "large integers": ("c.parquet", _arrow(a=BIG), TAGS, ": row 1: column 'a' has the value 1152921504606846976, whi"),
     "gap in parquet": ("c.parquet", _arrow(a=[None, *X[1:, 0]]), TAGS, ": row 1: feature 'a' has no value"),
     "labels not said": ("c.parquet", _arrow(), {}, ": which of the columns {a, b,c,"),
@@ -475,14 +460,11 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     # NumPy
     "cut npz": ("c.npz", _npz()[:-30], {}, ": no .npz of numbers, or a damaged one (BadZipFile"),
     "no Y": ("c.npz", _npz(Y=None), {}, ": has no array 'Y', nor its CSR parts; it has X"),
-    "other name": ("c.npz", _npz(), {"X": "Z"}, ": has no array 'Z', nor its CSR parts; it has X, Y"),
     "objects": ("c.npz", _npz(X=np.array([[print]])), {}, ": no .npz of numbers, or a damaged one (ValueError: Objec"),
     "texts": ("c.npz", _npz(X=np.array([["1"]])), {}, ": X is no matrix of numbers: it is of type <U1"),
     "rows differ": ("c.npz", _npz(Y=Y[1:]), {}, ": X has 12 rows and Y has 11"),
     "vector": ("c.npz", _npz(Y=Y[:, 0]), {}, ": Y has the shape (12,); needed are rows and columns"),
-    "X is infinite": ("c.npz", _npz(X=np.where(X[2, 1] == X, -np.inf, X)), {}, ": row 3: feature 'feature2' has a va"),
     "gap in X": ("c.npz", _npz(X=np.where(X[2, 1] == X, np.nan, X)), {}, ": row 3: feature 'feature2' has no value; "),
-    "label of 3": ("c.npz", _npz(Y=Y * 3), {}, ": row 1: label 'label1' has the value 3; a label must be 0 or 1"),
     "labels of -1, 0, 1": ("c.npz", _npz(Y=Y * 1 - np.eye(12, 3)[::-1]), {}, ": row 12: label 'label1' has the value"),
     "indices beyond": ("c.npz", _npz(X=None, X_data=[1.0], X_indices=[9], X_indptr=[0, 1], X_shape=[1, 2]), {},
         ": no .npz of num"),
@@ -493,30 +475,23 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "names too few": ("c.npz", _npz(feature_names=np.array(["a"])), {}, ": 1 different names of features for 4 colum"),
     # MATLAB
     "no target": ("c.mat", _mat(Y=None), {}, ": no variable 'target'"),
-    "label of 2": ("c.mat", _mat(Y=Y * 2.0), {}, ": row 1: label 'label1' has the value 2; a label must be 0 or 1"),
     # svmlight and the repository's text
     "empty svm": ("c.svm", "", {}, ": "),
     "no svm": ("c.svm", V + "hello\n", {}, ":2: label 'hello' is not a whole number from 0 on"),
-    "label of a fraction": ("c.svm", V + "1.5 0:1\n", {}, ":2: label '1.5' is not a whole number from 0 on"),
     "label given twice": ("c.svm", V + "1,1 0:1\n", {}, ":2: a label is there twice"),
     "no colon": ("c.svm", V + "1 3\n", {}, ":2: '3' is not `index:value`"),
     "value nan": ("c.svm", V + "1 3:nan\n", {}, ":2: '3:nan' is not `index:value`"),
     "value inf": ("c.svm", V + "1 3:1e999\n", {}, ":2: index 3 has a value that is too large"),
-    "index twice": ("c.svm", V + "1 3:1 3:2\n", {}, ":2: index 3 after index 3; the indices of a row must increase"),
     "index without end": ("c.svm", V + "1 99999999999:1\n", {}, ":2: '99999999999:1' is not `index:value`"),
     "large index": ("c.svm", V + "1 2000000000:1\n", {}, ":2: index 2000000000, but the last of the 10,000,000 featu"),
-    "not text": ("c.svm", V.encode() + b"1 0:\xff\n", {}, ":2: byte 0xFF is not UTF-8"),
-    "NUL in svm": ("c.svm", V + "1 0:\x001\n", {}, ":2: a NUL byte"),
     "no labels": ("c.svm", "0:1\n0:2\n", {}, ": no label in any row; a row begins with its labels"),
     "rows too few": ("c.txt", "3 5 2\n1 0:1\n0 2:1\n", {}, ":1: says 3 rows, but 2 follow"),
-    "rows too many": ("c.txt", "1 5 2\n1 0:1\n0 2:1\n", {}, ":1: says 1 rows, but 2 follow"),
     "index beyond d": ("c.txt", "2 5 2\n1 0:1\n0 5:1\n", {}, ":3: index 5, but the last of the 5 features is 4"),
     "label beyond K": ("c.txt", "2 5 2\n1 0:1\n2 4:1\n", {}, ":3: label 2, but there are 2, numbered from 0"),
     "no features": ("c.txt", "2 0 2\n1 0:1\n", {}, ":1: 2 rows, 0 features and 2 labels; none is 0"),
     "features without end": ("c.txt", "1 999999999 2\n1 0:1\n", {}, ":1: 1 rows, 999999999 features and 2 labels; no"),
     # other forms
     "pickle": ("c.pkl", b"cos\nsystem\n(S'x'\ntR.", {}, ": its form is not known by its suffix; read are ARFF"),
-    "ARFF with a delimiter": ("c.arff", "@relation r\n", {"delimiter": ";"}, ": the option delimiter is of CSV, and "),
 }  # fmt: skip
 
 
