@@ -121,13 +121,13 @@ def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[A
     """The matrices X and Y, or data and target; a Y of shape K×n is transposed."""
     from mlcdr.data.matlab import list_variables, read_matrices
 
-    known = {variable.name for variable in list_variables(path)}
-    usual = ("X" if "X" in known else "data", "Y" if "Y" in known else "target")
-    features = options.get("X", usual[0])
+    known = [variable.name for variable in list_variables(path)]
+    features = options.get("X", "X" if "X" in known else "data")
+    labels = options.get("Y", "Y" if "Y" in known else "target")
     if not labelled:
         (X,) = read_matrices(path, [features])
         return X, no_labels(X)
-    X, Y = read_matrices(path, [features, options.get("Y", usual[1])])
+    X, Y = read_matrices(path, [features, labels])
     if Y.shape[0] != X.shape[0] == Y.shape[1]:
         Y = Y.T
     return X, Y

@@ -20,7 +20,7 @@ from mlcdr.data.texts import is_texts
 
 def imbalance_ratios(Y: Matrix) -> NDArray[np.float64]:
     """IRLbl (K,) of Y (n×K): the count of the most frequent label divided by that of each label; NaN for count 0."""
-    counts = np.asarray(Y.sum(axis=0, dtype=np.float64)).ravel()
+    counts = Y.sum(axis=0, dtype=np.float64)
     ratios = np.full(len(counts), np.nan)
     some = counts > 0
     ratios[some] = counts.max(initial=0.0) / counts[some]
@@ -30,13 +30,11 @@ def imbalance_ratios(Y: Matrix) -> NDArray[np.float64]:
 def scumble(Y: Matrix) -> float:
     """SCUMBLE: the mean over all instances of 1 − (geometric mean / mean) of their labels' IRLbl; 0 without labels."""
     ratios = np.nan_to_num(imbalance_ratios(Y), nan=1.0)
-    sizes = np.asarray(Y.sum(axis=1, dtype=np.float64)).ravel()
+    sizes = Y.sum(axis=1, dtype=np.float64)
     some = sizes > 0
-    sums = np.asarray(Y @ ratios).ravel()[some]
-    logs = np.asarray(Y @ np.log(ratios)).ravel()[some]
-    means = sums / sizes[some]
-    geometric = np.exp(logs / sizes[some])
-    return float(np.sum(1 - geometric / means) / len(sizes))
+    means = (Y @ ratios)[some] / sizes[some]
+    logs = (Y @ np.log(ratios))[some] / sizes[some]
+    return float(np.sum(1 - np.exp(logs) / means) / len(sizes))
 
 
 def describe_dataset(dataset: Dataset) -> dict[str, Any]:

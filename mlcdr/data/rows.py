@@ -62,15 +62,14 @@ class Columns:
         place = str(options.pop("path", rows))
         if not is_path(place) and (isinstance(rows, Path) or place is not rows):
             place = f"./{place}"
-        if place.startswith(OPENML) or not options.keys().isdisjoint(WITHOUT_FILES):
+        is_in_files = not place.startswith(OPENML) and options.keys().isdisjoint(WITHOUT_FILES)
+        files = locate(place) if is_in_files else None
+        if files is None or find_matlab_entry(files.name, files.paths[0]) is not None:
             return self._in_order(load_dataset(place, missing=missing, **options), place)
-        files = locate(place)
         check_form_options(files.paths[0], files.form, options)
         if files.form in TABLES:
             parts = [self._encode(files.form, path, missing, options) for path in files.paths]
             return stack_rows(parts)
-        if find_matlab_entry(files.name, files.paths[0]) is not None:
-            return self._in_order(load_dataset(place, missing=missing, **options), place)
         from mlcdr.data.arrays import read_arrays
 
         tables = read_arrays(files.form, files.paths, options, labelled=False)
