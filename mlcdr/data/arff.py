@@ -179,7 +179,8 @@ class _SparseRows:
             return 0
         if (values.view(np.int8) > self.largest_digit.take(indices)).any():
             return 0
-        self.indptr.frombytes((stops + len(self.indices)).astype(np.int32).tobytes())
+        stops += len(self.indices)
+        self.indptr.frombytes(stops.astype(np.int32).tobytes())
         self.indices.frombytes(indices.tobytes())
         self.values.frombytes(values.astype(np.float64).tobytes())
         return len(rows)

@@ -202,7 +202,8 @@ def count_label_sets(Y: Matrix) -> NDArray[np.intp]:
 
 def named(dataset: Dataset, name: str) -> Dataset:
     """The data set that a reader made, under a name, with its checksum."""
-    return replace(dataset, name=name, checksum=dataset.checksum or checksum_of(dataset.X, dataset.Y))
+    checksum = dataset.checksum or checksum_of(dataset.X, dataset.Y)
+    return replace(dataset, name=name, checksum=checksum)
 
 
 def _format_of(X: Matrix) -> str:

@@ -157,7 +157,8 @@ def _write_rows(dataset: Dataset, base: int) -> str:
     Y = sparse.csr_array(dataset.Y)
     rows = []
     for i in range(dataset.n_instances):
-        labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
+        at = slice(Y.indptr[i], Y.indptr[i + 1])
+        labels = Y.indices[at].tolist()
         at = slice(X.indptr[i], X.indptr[i + 1])
         tokens = [",".join(map(str, labels))] if labels else []
         for j, value in zip(X.indices[at].tolist(), X.data[at].tolist(), strict=True):

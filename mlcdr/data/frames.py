@@ -159,8 +159,9 @@ def join(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.DataFr
         )
     if len(X) != len(Y):
         raise DataError(f"X has {len(X)} rows and Y has {len(Y)}")
-    both = pd.concat([X.reset_index(drop=True), Y.reset_index(drop=True)], axis=1)
-    return both, list(Y.columns)
+    X = X.reset_index(drop=True)
+    Y = Y.reset_index(drop=True)
+    return pd.concat([X, Y], axis=1), list(Y.columns)
 
 
 def divide_frame(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Tables:
