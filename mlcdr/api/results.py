@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import itertools
 import os
-import shutil
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -21,14 +20,17 @@ from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
 from mlcdr.results.exports import NoResults, read_frame
-from mlcdr.results.failures import describe_error, gather_failures
+from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
 from mlcdr.results.manifest import Manifest
+from mlcdr.results.record import read_failures
 from mlcdr.tables import layouts, tables
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     import pandas as pd
 
     from mlcdr.comparison.baseline import BaselineComparison
@@ -41,14 +43,18 @@ if TYPE_CHECKING:
 _KEPT = {"split": int, "key": str, "scores": str, "model": str}
 
 
+class NoModels(ResultsError, AttributeError):
+    """No models were kept: `hasattr(results, "models")` is False."""
+
+
 class Results:
     """The results of a run: a results folder, whose numbers are read when they are first used.
 
     Parameters
     ----------
     folder : path
-    temporary : path, optional
-        The temporary folder that contains it, which is removed when this object is no longer used.
+    temporary : TemporaryDirectory, optional
+        The folder that contains it, which is removed when this object is no longer used.
 
     Attributes
     ----------
@@ -64,11 +70,11 @@ class Results:
 
     experiment: Experiment
 
-    def __init__(self, folder: str | os.PathLike[str], temporary: Path | None = None):
+    def __init__(self, folder: str | os.PathLike[str], temporary: TemporaryDirectory[str] | None = None):
         self.folder = Path(folder).absolute()
         self.experiment = folders.read_experiment(self.folder)
         if temporary is not None:
-            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            weakref.finalize(self, temporary.cleanup)
 
     @cached_property
     def found(self) -> folders.Results:
@@ -145,11 +151,11 @@ class Results:
         Raises
         ------
         ResultsError
-            When none were kept (`keep: {models: true}`), or the list of them is broken.
+            When none were kept (`keep: {models: true}`), so that `hasattr` says so; or the list of them is broken.
         """
         folder = self.folder / "kept"
         if not self.experiment.keep.models:
-            raise ResultsError(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
+            raise NoModels(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
         kept = _show(read_frame(folder / "index.csv", _KEPT))
         kept = kept[kept["model"] != ""].drop(columns=["key", "scores"]).reset_index(drop=True)
         return kept.assign(path=[str(folder / path) for path in kept.pop("model")])
@@ -167,12 +173,11 @@ class Results:
 
         paths = self.experiment.varied
         rows = []
-        for kind in gather_failures(self.folder):
-            for failure in kind.failures:
-                point = dict(failure.point)
-                values = [point.get(path, "") for path in paths]
-                reason = describe_error(failure.error)
-                rows.append((kind.dataset, kind.method, *values, failure.split, reason, failure.error))
+        for failure in read_failures(self.folder):
+            point = dict(failure.point)
+            values = [point.get(path, "") for path in paths]
+            reason = describe_error(failure.error)
+            rows.append((failure.dataset, failure.method, *values, failure.split, reason, failure.error))
         columns = ["dataset", "method", *paths, "split", "reason", "traceback"]
         return _show(pd.DataFrame(rows, columns=columns))
 
@@ -402,19 +407,12 @@ def compare(
             raise ResultsError("baseline: give exactly one other run, no rope and no record")
         old = _open(baseline).found
         return baselines.compare_runs(old, found[0], metric, margin, time_margin)
-    compared = compare_folders(found, metric, rope, [record] if isinstance(record, str) else record)
-    return Several(compared) if metric is None else compared[0]
-
-
-def compare_folders(
-    found: Sequence[folders.Results], metric: str | None, rope: float | None, record: Sequence[str]
-) -> list[Comparison]:
-    """The methods of some folders, and of the record's tables, together, under one metric or each; as `compare`."""
-    together = list(found)
     if record:
         from mlcdr.papers.stored import stored_on
 
-        together += stored_on(record, itertools.chain(*(each.datasets for each in found)))
-    joined = joining.join(together)
-    metrics = joined.metrics if metric is None else [metric]
-    return [comparison.compare_methods(joined, each, rope) for each in metrics]
+        tables = [record] if isinstance(record, str) else record
+        found += stored_on(tables, itertools.chain(*(each.datasets for each in found)))
+    joined = joining.join(found)
+    if metric is not None:
+        return comparison.compare_methods(joined, metric, rope)
+    return Several([comparison.compare_methods(joined, each, rope) for each in joined.metrics])

@@ -9,8 +9,9 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, argument, option, read_options, switch
-from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
-from mlcdr.errors import ResultsError, escape_control_characters
+from mlcdr.cli.printing import join_file_names, print_table, print_tables
+from mlcdr.errors import ResultsError
+from mlcdr.standard_streams import print_lines, print_notice
 
 
 def table(
@@ -18,18 +19,16 @@ def table(
     metric: Annotated[str | None, option("METRIC", "Print a table of this metric, and write none.")] = None,
 ) -> None:
     """Write the tables of results again and print them."""
-    from mlcdr.experiment.model import LayoutSpec
-    from mlcdr.results.results import open_results
+    from mlcdr.api.results import open_results
     from mlcdr.tables import tables
 
-    found = open_results(folder)
+    results = open_results(folder)
     if metric:
-        options = {"metric": found.metric_named(metric)}
-        print_table(tables.make_table(found, LayoutSpec(layout="generic", options=options)))
+        print_table(results.table(metric))
         return
-    written = tables.write_all(found)
-    print_tables(found)
-    print_notice(f"written: {join_file_names(written, folder)}")
+    written = tables.write_all(results.found)
+    print_tables(results.found)
+    print_notice(f"written: {join_file_names(written, results.folder)}")
 
 
 def plot(
@@ -44,24 +43,22 @@ def plot(
     They are standard ones if the experiment lists none. With `by_label`, each of its metrics is also drawn against how
     frequent the labels are.
     """
+    from mlcdr.api.results import open_results
     from mlcdr.experiment.model import LayoutSpec
-    from mlcdr.results.labels import read_label_scores
-    from mlcdr.results.results import open_results
-    from mlcdr.tables import figures, frequency_figures
+    from mlcdr.tables import figures
+    from mlcdr.tables.canvas import write_drawings
 
-    found = open_results(folder)
+    results = open_results(folder)
     if metric and not layout:
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
     if layout:
-        options = {"metrics": [found.metric_named(each) for each in metric]} if metric else {}
-        written = figures.write_all(found, [LayoutSpec(layout=each, options=options) for each in layout])
+        options = {"metrics": [results.found.metric_named(each) for each in metric]} if metric else {}
+        asked = [LayoutSpec(layout=each, options=options) for each in layout]
+        written = figures.write_all(results.found, asked)
     else:
-        written = figures.write_all(found, found.experiment.figures or figures.choose_figures(found))
-        of_labels = read_label_scores(folder)
-        if of_labels is not None:
-            written += frequency_figures.write_all(found, of_labels)
+        written = write_drawings(folder, results.plot())
     for path in written:
-        print(escape_control_characters(str(path)))
+        print_lines(path)
 
 
 def report(folder: Folder) -> None:
@@ -72,11 +69,11 @@ def report(folder: Folder) -> None:
     from mlcdr.report import report as page
     from mlcdr.results.record import read_failures
 
-    print(escape_control_characters(str(page.write(folder))))
+    print_lines(page.write(folder))
     try:
         read_failures(folder)
     except ResultsError as error:  # the page shows this, too
-        print_notice(str(error))
+        print_notice(error)
 
 
 def predict(

@@ -252,7 +252,7 @@ def test_too_many_dimensions_fail_with_their_point(here: Path, mlcdr: Callable[.
         (["run"], "Missing argument"),
         (["run", "e.yaml", "--jobs", "many"], "--jobs"),
         (["run", "e.yaml", "--jobs", "-1"], "--jobs"),
-        (["run", "e.yaml", "--backend", "slurm"], "'slurm' is not one of 'loky', 'dask'"),
+        (["run", "e.yaml", "--backend", "slurm"], "'slurm' is not one of loky, dask"),
         (["run", "e.yaml", "--sett", "a=1"], "No such option"),
         (["rum", "e.yaml"], "No such command"),
         (["run", "nowhere.yaml"], "error: nowhere.yaml: no such file"),
