@@ -1,4 +1,8 @@
-"""Results as Python shows them: `open_results`, `Results` with its tables, figures, comparisons and page, `compare`."""
+"""Results as Python shows them: `open_results`, `Results` with its tables, figures, comparisons and page, `compare`.
+
+The `Results` here are what a user holds: what the files have, and what is shown of it. Its `found` are the frames from
+which all tables and figures are made, the `Results` of `mlcdr.results.results` (here `folders.Results`).
+"""
 
 from __future__ import annotations
 
@@ -202,24 +206,9 @@ class Results:
         UserError
             When there is no such data set, or it is not where it was.
         """
-        from mlcdr.api.memory import as_dataset
-        from mlcdr.data import held
-        from mlcdr.data.files import short_name
-        from mlcdr.data.forms import MEMORY
-        from mlcdr.experiment.data_source import DataSource
+        from mlcdr.api.memory import divide_again
 
-        specs = {short_name(spec.name): spec for spec in self.experiment.datasets}
-        name = dataset
-        if name is None and len(specs) == 1:
-            (name,) = specs
-        if name not in specs:
-            found = "which data set?" if name is None else f"no data set {name!r}"
-            raise ResultsError(f"splits: {found} ({', '.join(specs)})")
-        if data is None and MEMORY in specs[name].params:
-            raise ResultsError(f"splits: {name} was given in memory; give it again: splits({name!r}, data=(X, Y))")
-        given = [] if data is None else [as_dataset(name, data)]
-        with held.holding({each.checksum: each for each in given}):
-            return DataSource.of(specs[name], self.experiment.splits).read().splits
+        return divide_again(self.experiment, dataset, data)
 
     @overload
     def table(self, metric: None = None, *, layout: None = None) -> Several[Table]: ...

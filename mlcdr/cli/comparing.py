@@ -16,11 +16,11 @@ from mlcdr.standard_streams import print_notice
 _STUDY = "--published with the name of a study"
 
 _TAKES: dict[str, tuple[str, ...]] = {
-    "--baseline": ("--baseline", "--metric", "--fail-on", "--margin", "--time-margin"),
-    _STUDY: ("--published", "--metric", "--agreement", "--out"),
-    "--published": ("--published",),
-    "--by-label": ("--by-label", "--metric"),
-    "--bayes": ("--bayes", "--rope", "--record", "--metric", "--out"),
+    "--baseline": ("--metric", "--fail-on", "--margin", "--time-margin"),
+    _STUDY: ("--metric", "--agreement", "--out"),
+    "--published": (),
+    "--by-label": ("--metric",),
+    "--bayes": ("--rope", "--record", "--metric", "--out"),
     "": ("--record", "--metric", "--out"),
 }
 """What is compared, by the option that asks for it → the options that it takes."""
@@ -83,15 +83,7 @@ def compare(
     from mlcdr.data import sources
 
     of_study = published in sources.studies()
-    asked = {
-        "--baseline": baseline,
-        _STUDY: of_study,
-        "--published": published,
-        "--by-label": by_label,
-        "--bayes": bayes,
-        "": True,
-    }
-    _refuse_combinations(context, next(mode for mode, given in asked.items() if given))
+    _refuse_combinations(context, of_study)
     if baseline:
         worse = _compare_runs(folders, metric, baseline=baseline, margin=margin, time_margin=time_margin)
         raise typer.Exit(1 if fail_on and worse else 0)
@@ -105,17 +97,21 @@ def compare(
         _compare_methods(folders, record or (), metric, rope if bayes else None, out)
 
 
-def _refuse_combinations(context: typer.Context, mode: str) -> None:
-    """Refuse options that are not of this comparison."""
+def _refuse_combinations(context: typer.Context, of_study: bool) -> None:
+    """Refuse options that are not of what is compared."""
+    given = []
     for name in context.params:
         source = context.get_parameter_source(name)
-        option = f"--{name.replace('_', '-')}"
-        is_given = name != "folders" and source is not None and source.name == "COMMANDLINE"
-        if not is_given or option in _TAKES[mode]:
+        if name != "folders" and source is not None and source.name == "COMMANDLINE":
+            given.append(f"--{name.replace('_', '-')}")
+    asked = [_STUDY if of_study and each == "--published" else each for each in given]
+    mode = next((each for each in _TAKES if each in asked), "")
+    for each in asked:
+        if each in (mode, *_TAKES[mode]):
             continue
-        takers = [other for other, options in _TAKES.items() if option in options]
+        takers = [other for other, options in _TAKES.items() if each in options]
         why = f"needs {takers[0]}" if len(takers) == 1 else f"cannot be combined with {mode}"
-        raise typer.BadParameter(why, param_hint=option)
+        raise typer.BadParameter(why, param_hint="--published" if each == _STUDY else each)
 
 
 def _compare_runs(folders: list[Path], metric: str | None, **options: Any) -> bool:

@@ -45,16 +45,17 @@ def new_method(
     with Path(new.file).open("x", encoding="utf-8") as file:
         file.write(new.text)
     module = Path(new.file).stem
-    print_notice(f"written: {new.file}, with the {part} {new.name}; change it into yours")
-    print_notice(f"check it:         mlcdr test {new.file}")
-    if part == "metric":
-        drafted = f"--metric hamming_loss --metric {module}.{new.name}"
-    else:
+    drafted = f"--metric hamming_loss --metric {module}.{new.name}"
+    if part != "metric":
         family = {"selector": "feature_space", "classifier": "learner"}.get(part, part)
         drafted = f"-m {family}:{module}.{new.name} -m plst"
-    print_notice(f"write a config:   mlcdr new {drafted} --out {module}.yaml")
-    print_notice(f"run it:           mlcdr run {module}.yaml")
-    print_notice("or add it to a config in this folder:")
+    print_notice(
+        f"written: {new.file}, with the {part} {new.name}; change it into yours\n"
+        f"check it:         mlcdr test {new.file}\n"
+        f"write a config:   mlcdr new {drafted} --out {module}.yaml\n"
+        f"run it:           mlcdr run {module}.yaml\n"
+        "or add it to a config in this folder:"
+    )
     print(new.config)
 
 

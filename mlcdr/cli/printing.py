@@ -93,6 +93,11 @@ def format_cause(cause: Cause) -> str:
     return crashed + told.replace(crashed, "", 1) if cause.reason.startswith(crashed) else f"failed: {told}"
 
 
+def describe_pending(number: int, folder: Path) -> str:
+    """How many trials of a results folder are pending, and what computes them."""
+    return f"{plural(number, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
+
+
 def print_written(paths: Sequence[Path], folder: Path) -> None:
     """Print which files were written, relative to a folder."""
     print_notice(f"written in {folder}: {join_file_names(paths, folder)}")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, option, switch
-from mlcdr.cli.printing import join_file_names, print_causes, print_tables
-from mlcdr.errors import ResultsError, UserError, plural
+from mlcdr.cli.printing import describe_pending, join_file_names, print_causes, print_tables
+from mlcdr.errors import ResultsError, UserError
 from mlcdr.standard_streams import print_notice
 from mlcdr.whole_files import is_regular_file
 
@@ -82,8 +82,7 @@ def retry(
         print_notice(f"{folder}: no failed trials")
     pending = report.planned - report.done - len(report.failures)
     if pending and not quiet:
-        are, them = ("is", "it") if pending == 1 else ("are", "them")
-        print_notice(f"{plural(pending, 'trial')} {are} still pending; `mlcdr run {config}` computes {them}")
+        print_notice(describe_pending(pending, folder))
     raise typer.Exit(code)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlcdr.cli.arguments import Folder, switch
-from mlcdr.cli.printing import format_cause, print_causes, print_columns, rows_of
+from mlcdr.cli.printing import describe_pending, format_cause, print_causes, print_columns, rows_of
 from mlcdr.errors import ResultsError, plural
 from mlcdr.standard_streams import print_lines
 
@@ -82,8 +82,7 @@ def _describe_state(folder: Path, found: Progress) -> str:
         return f"ended by an error at {last.ended}: {last.error}"
     pending = int(found.counts["pending"].sum())
     if last.state == "finished" and pending:  # so `retry` ends
-        rest = f"{plural(pending, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
-        return f"ended at {last.ended}, {rest}"
+        return f"ended at {last.ended}, {describe_pending(pending, folder)}"
     states = {
         "starting": f"starting since {last.started}; not planned yet",
         "running": f"running since {last.started}, workers: {last.jobs}",
