@@ -106,7 +106,9 @@ def list_known(known: Collection[str], whole_list: str) -> str:
 
 def join_words(items: Sequence[str], last: str = "and") -> str:
     """Join words as in a sentence: `a, b and c`."""
-    return f" {last} ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
 def describe(value: object) -> str:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from mlcdr.api.several import Page, Several
 from mlcdr.comparison import baseline as baselines
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from mlcdr.experiment.division import Split
     from mlcdr.papers.published import PublishedComparison
     from mlcdr.tables.canvas import Drawing
+
+    AnyPath: TypeAlias = str | os.PathLike[str]
 
 # The columns of `kept/index.csv` after those of paths.
 _KEPT = {"split": int, "key": str, "scores": str, "model": str}
@@ -74,7 +76,7 @@ class Results:
 
     experiment: Experiment
 
-    def __init__(self, folder: str | os.PathLike[str], temporary: TemporaryDirectory[str] | None = None):
+    def __init__(self, folder: AnyPath, temporary: TemporaryDirectory[str] | None = None):
         self.folder = Path(folder).absolute()
         self.experiment = folders.read_experiment(self.folder)
         if temporary is not None:
@@ -160,9 +162,10 @@ class Results:
         folder = self.folder / "kept"
         if not self.experiment.keep.models:
             raise NoModels(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
-        kept = _show(read_frame(folder / "index.csv", _KEPT))
-        kept = kept[kept["model"] != ""].drop(columns=["key", "scores"]).reset_index(drop=True)
-        return kept.assign(path=[str(folder / path) for path in kept.pop("model")])
+        kept = read_frame(folder / "index.csv", _KEPT)
+        kept = kept[kept["model"] != ""]
+        paths = [str(folder / path) for path in kept["model"]]
+        return _show(kept.drop(columns=["key", "scores", "model"]).assign(path=paths))
 
     @cached_property
     def failures(self) -> pd.DataFrame:
@@ -235,7 +238,8 @@ class Results:
         """
         if metric is None and layout is None and not keys:
             asked = tables.list_entries(self.found)
-            return Several([tables.make_table(self.found, entry) for entry in asked], layouts.stems(asked))
+            made = [tables.make_table(self.found, entry) for entry in asked]
+            return Several(made, layouts.stems(asked))
         chosen = {} if metric is None else {"metric": self._find_metric(metric)}
         spec = LayoutSpec(layout=layout or "generic", options=chosen | keys)
         return tables.make_table(self.found, spec)
@@ -319,8 +323,10 @@ class Results:
 
 def _show(frame: pd.DataFrame) -> pd.DataFrame:
     """A file's frame, in which values of a swept parameter are numbers if all of them are."""
-    frame = frame.reset_index(drop=True)
-    return frame.assign(**{path: as_numbers(frame[path]) for path in paths_of(frame)})
+    shown = frame.reset_index(drop=True)
+    for path in paths_of(frame):
+        shown[path] = as_numbers(shown[path])
+    return shown
 
 
 def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
@@ -333,7 +339,7 @@ def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
         yield from frequency_figures.draw_all(found, labels)
 
 
-def open_results(folder: str | os.PathLike[str]) -> Results:
+def open_results(folder: AnyPath) -> Results:
     """The results in a folder that `mlcdr.run` or the command line wrote.
 
     Raises
@@ -344,17 +350,17 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
     return Results(folder)
 
 
-def _open(results: Results | str | os.PathLike[str]) -> Results:
+def _open(results: Results | AnyPath) -> Results:
     return results if isinstance(results, Results) else open_results(results)
 
 
 def compare(
-    *results: Results | str | os.PathLike[str],
+    *results: Results | AnyPath,
     metric: str | None = None,
     rope: float | None = None,
     published: str | None = None,
     record: str | Sequence[str] = (),
-    baseline: Results | str | os.PathLike[str] | None = None,
+    baseline: Results | AnyPath | None = None,
     margin: float = 0.01,
     time_margin: float = 1.5,
 ) -> Several[Comparison] | Comparison | Several[PublishedComparison] | BaselineComparison:

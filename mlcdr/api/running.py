@@ -84,7 +84,8 @@ def run(
     digests = {name: dataset.checksum for name, dataset in given.items()}
     temporary = TemporaryDirectory(prefix="mlcdr-", ignore_cleanup_errors=True) if out is None else None
     folder = Path(temporary.name if temporary else out or "")
-    with held.holding({each.checksum: each for each in given.values()}), _as_user_errors():
+    holding = held.holding({each.checksum: each for each in given.values()})
+    with holding, _as_user_errors():
         experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
         report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
         if report.done:

@@ -49,7 +49,7 @@ def info(
     facts = catalog.info(name, **read_options(settings))
     for key in ("expected", "statistics"):
         facts[key] = _put_in_words(facts.get(key, {}))
-    known = {key: value for key, value in facts.items() if value not in (None, "", [], {})}
+    known = {key: value for key, value in facts.items() if value or value in (0, False)}
     print_lines(dump_yaml(known).rstrip("\n"))
 
 
@@ -57,8 +57,11 @@ def _put_in_words(facts: dict[str, Any]) -> dict[str, Any]:
     """Statistics under the words for them, numbers with six digits; those that are not defined are left out."""
     shown = {}
     for key, value in facts.items():
-        if value is not None:
-            shown[_WORDS.get(key, key)] = float(f"{value:.6g}") if isinstance(value, float) else value
+        word = _WORDS.get(key, key)
+        if isinstance(value, float):
+            shown[word] = float(f"{value:.6g}")
+        elif value is not None:
+            shown[word] = value
     return shown
 
 
@@ -107,9 +110,9 @@ def verify(
     """
     from mlcdr.data import catalog, files
 
-    names = [name] if name else [entry.name for entry in catalog.entries() if files.find_folder(entry.name)]
+    known = [entry.name for entry in catalog.entries()]
     differs = False
-    for each in names:
+    for each in [name] if name else filter(files.find_folder, known):
         checks = catalog.verify(each)
         wrong = [check for check in checks if not check.ok]
         if not wrong:

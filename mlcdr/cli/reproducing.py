@@ -59,7 +59,7 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
     from mlcdr.api.running import compute
     from mlcdr.papers import recipes
 
-    last: dict[tuple[str, str], Experiment] = {}  # what a table is compared with → the last run for it
+    last: dict[tuple[str, str], Experiment] = {}  # what is compared → the last run for it
     for step, experiment in planned:
         last |= dict.fromkeys(_compared_with(target, step, experiment), experiment)
     folders: dict[tuple[str, str], list[Path]] = {key: [] for key in last}
@@ -115,8 +115,9 @@ def _list_recipes() -> None:
     from mlcdr.papers import recipes
 
     known = recipes.recipes()
+    rows = sorted(_describe_targets(known))
     shown = [("name", "printed cells", "data sets", "options")]
-    for _, of_paper in itertools.groupby(sorted(_describe_targets(known)), lambda row: row[0].partition("/")[0]):
+    for _, of_paper in itertools.groupby(rows, lambda row: row[0].partition("/")[0]):
         shown += [("", "", "", ""), *of_paper]
     print_columns(shown)
     _print_missing(known)
@@ -133,8 +134,9 @@ def _describe_targets(known: Mapping[str, Recipe]) -> Iterator[tuple[str, str, s
         options = "" if recipe.lacks() else _list_options([recipe], known)
         yield name, cells, f"{at_hand} of {len(datasets)} available", options
     for name, by_these in recipes.filled_by_others().items():
+        cells = str(len(printed.read_cells(name)))
         by = ", ".join(recipe.path.stem for recipe in by_these)
-        yield name, str(len(printed.read_cells(name))), f"by {by}", _list_options(by_these, known)
+        yield name, cells, f"by {by}", _list_options(by_these, known)
     for name in printed.list_facts_tables():
         if recipes.facts_table(name):
             yield name, "facts", "counted on the data", ""

@@ -160,7 +160,9 @@ def _print_failures(report: RunReport) -> None:
     from mlcdr.results.failures import gather_causes
     from mlcdr.results.record import Failed
 
-    failed = [Failed(trial.dataset, trial.method, trial.point, trial.split, error) for trial, error in report.failures]
+    failed = []
+    for trial, error in report.failures:
+        failed.append(Failed(trial.dataset, trial.method, trial.point, trial.split, error))
     print_causes(gather_causes(failed), sys.stderr)
     crashed = f" ({report.crashed} of them crashed)" if report.crashed else ""
     print_notice(

@@ -59,14 +59,16 @@ def _print_each(folders: Iterable[Path]) -> None:
     """Print a line for each results folder: its state and counts."""
     from mlcdr.results.record import progress
 
-    rows: list[tuple[str, ...]] = [("results", "state", "planned", "done", "failed", "pending")]
+    columns = ["planned", "done", "failed", "pending"]
+    rows: list[tuple[str, ...]] = [("results", "state", *columns)]
     for folder in folders:
         try:
             found = progress(folder)
         except ResultsError as error:
-            rows.append((str(folder), str(error).partition(": ")[2], *["–"] * 4))
+            _, _, why = str(error).partition(": ")
+            rows.append((str(folder), why, "–", "–", "–", "–"))
             continue
-        totals = found.counts[["planned", "done", "failed", "pending"]].sum()
+        totals = found.counts[columns].sum()
         state: str = found.run.state
         if state == "finished" and totals["pending"]:  # so `retry` ends
             state = "incomplete"

@@ -72,8 +72,8 @@ def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
             continue
         own = registry.parameters(target)
         known += own
-        part = PartSubject(family, target, {name: params[name] for name in params if name in own})
-        found.append(part)
+        its = {name: value for name, value in params.items() if name in own}
+        found.append(PartSubject(family, target, its))
     for name in params:
         if name not in known:
             raise UserError(f"--set {name}: no class has this parameter{suggest_name(name, known)}")
@@ -98,7 +98,8 @@ def _find(written: str) -> list[tuple[str, Any]]:
     if path.suffix == ".py" or path.exists() or path.name != written:
         module = _import_file(path)
         public = [value for name, value in vars(module).items() if not name.startswith("_")]
-        return _select(written, [each for each in public if getattr(each, "__module__", None) == module.__name__])
+        own = [each for each in public if getattr(each, "__module__", None) == module.__name__]
+        return _select(written, own)
     metrics = metric_names.offered()
     found = []
     known = list(metrics)

@@ -91,4 +91,8 @@ def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
     for each in outcomes:
         if each.verdict == "FAILED":
             groups.setdefault(each.cause, []).append(each)
-    return sorted(groups.values(), key=lambda group: -len({each.law for each in group}))
+    return sorted(groups.values(), key=_count_laws, reverse=True)
+
+
+def _count_laws(outcomes: list[Outcome]) -> int:
+    return len({each.law for each in outcomes})
