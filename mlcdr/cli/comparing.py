@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+import mlcdr
 from mlcdr.cli.arguments import Folders, Metric, number, option, switch
 from mlcdr.cli.printing import print_published, print_table, print_written
 from mlcdr.errors import ResultsError
@@ -116,11 +117,9 @@ def _refuse_combinations(context: typer.Context, of_study: bool) -> None:
 
 def _compare_runs(folders: list[Path], metric: str | None, **options: Any) -> bool:
     """Print what changed since an earlier run; returns whether something got worse."""
-    from mlcdr.api.results import compare
-
     if len(folders) != 1:
         raise typer.BadParameter("takes one other folder", param_hint="--baseline")
-    found: Any = compare(*folders, metric=metric, **options)
+    found: Any = mlcdr.compare(*folders, metric=metric, **options)
     print_table(found)
     return len(found.regressions) > 0
 
@@ -129,9 +128,7 @@ def _compare_methods(
     folders: list[Path], record: Sequence[str], metric: str | None, rope: float | None, out: Path | None
 ) -> None:
     """Print how the methods of some folders, and of the record, compare with each other."""
-    from mlcdr.api.results import compare
-
-    found: Any = compare(*folders, metric=metric, rope=rope, record=record)
+    found: Any = mlcdr.compare(*folders, metric=metric, rope=rope, record=record)
     compared = [found] if metric else found
     for each in compared:
         print_table(each)
@@ -158,18 +155,18 @@ def _compare_with_study(folders: list[Path], name: str, metric: str | None, agre
     from mlcdr.comparison.yardstick import Yardstick
     from mlcdr.data.studies import locate_study
     from mlcdr.results import joining
-    from mlcdr.results.results import open_results
 
     if agreement and out is not None:
         raise typer.BadParameter("cannot be combined with --agreement", param_hint="--out")
     published = study.read(locate_study(name))
-    yardstick = Yardstick(joining.join([open_results(folder) for folder in folders]), published)
+    found = [mlcdr.open_results(folder).found for folder in folders]
+    yardstick = Yardstick(joining.join(found), published)
     measures = yardstick.measures(metric)
     if agreement:
-        found = [agree(yardstick, measure) for measure in measures]
-        print_table(summarise_agreement(yardstick, found))
+        agreements = [agree(yardstick, measure) for measure in measures]
+        print_table(summarise_agreement(yardstick, agreements))
         print()
-        print_table(tabulate_ranks(found))
+        print_table(tabulate_ranks(agreements))
         return
     standings = [place_methods(yardstick, measure) for measure in measures]
     print_table(standings[0].sheet() if metric else summarise_standings(yardstick, standings))

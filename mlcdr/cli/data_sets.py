@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+import mlcdr
 from mlcdr.cli.arguments import DataOptions, DataSet, argument, number, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_columns, print_table, rows_of
 from mlcdr.standard_streams import print_lines, print_notice
@@ -32,9 +33,7 @@ _WORDS = {
 
 def list_datasets() -> None:
     """List the catalogue, with sizes and availability."""
-    from mlcdr.api import listing
-
-    found = listing.list_datasets().astype(object)
+    found = mlcdr.list_datasets().astype(object)
     print_columns(rows_of(found.where(found.notna(), "")))
 
 
@@ -168,14 +167,13 @@ def export(
     Its division for training and testing is written, too, if it has one.
     """
     from mlcdr.data import export as exporting
-    from mlcdr.data.dataset import load_dataset
     from mlcdr.data.files import NoDivisionError
 
     options = read_options(settings)
-    dataset = load_dataset(name, **options)
+    dataset = mlcdr.load_dataset(name, **options)
     parts = {"": dataset}
     with contextlib.suppress(NoDivisionError):
-        divided = load_dataset(name, part="predefined", **options)
+        divided = mlcdr.load_dataset(name, part="predefined", **options)
         parts["train"] = divided.rows(slice(divided.n_train))
         parts["test"] = divided.rows(slice(divided.n_train, None))
     written: list[Path] = []
@@ -205,10 +203,9 @@ def plot(
 
     The figures show correlations, imbalance, label sets, and a projection.
     """
-    from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 
-    dataset = load_dataset(name, **read_options(settings))
+    dataset = mlcdr.load_dataset(name, **read_options(settings))
     for path in data_figures.write_all(dataset, out, order, projection):
         print_lines(path)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import mlcdr
 from mlcdr.errors import escape_control_characters, plural
 from mlcdr.standard_streams import print_lines, print_notice
 
@@ -44,11 +45,9 @@ def print_tables(found: Results) -> None:
 def print_published(folders: list[Path], table: str) -> None:
     """Print the comparison of results folders with a published table, `PAPER/TABLE`."""
     from mlcdr.papers.printed import full_name, list_files
-    from mlcdr.papers.published import compare_with_published
-    from mlcdr.results.results import open_results
 
-    found = [open_results(folder) for folder in folders]
-    for each in compare_with_published(found, full_name(table, list_files())):
+    compared: Any = mlcdr.compare(*folders, published=full_name(table, list_files()))
+    for each in compared:
         print_table(each)
 
 

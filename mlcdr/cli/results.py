@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import mlcdr
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, argument, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_table, print_tables
@@ -19,10 +20,9 @@ def table(
     metric: Annotated[str | None, option("METRIC", "Print a table of this metric, and write none.")] = None,
 ) -> None:
     """Write the tables of results again and print them."""
-    from mlcdr.api.results import open_results
     from mlcdr.tables import tables
 
-    results = open_results(folder)
+    results = mlcdr.open_results(folder)
     if metric:
         print_table(results.table(metric))
         return
@@ -43,12 +43,11 @@ def plot(
     They are standard ones if the experiment lists none. With `by_label`, each of its metrics is also drawn against how
     frequent the labels are.
     """
-    from mlcdr.api.results import open_results
     from mlcdr.experiment.model import LayoutSpec
     from mlcdr.tables import figures
     from mlcdr.tables.canvas import write_drawings
 
-    results = open_results(folder)
+    results = mlcdr.open_results(folder)
     if metric and not layout:
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
     if layout:
