@@ -243,6 +243,7 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
         (["datasets", "splits", "yeast", "--folds", "1"], "'1' is not a whole number of at least 2"),
         (["run", "e.yaml", "--backend", "slurm"], "'slurm' is not one of loky, dask"),
         (["completion", "tcsh"], "'tcsh' is not one of bash, zsh, fish"),
+        (["new", "method", "mine", "--part", "lerner"], "metric; did you mean 'learner'?"),
         (["datasets", "export", "yeast", "--format", "svm"], "not one of arff, meka, csv, svmlight, xmc, npz, parquet"),
         (["run", "e.yaml", "--sett", "a=1"], "No such option"),
         (["rum", "e.yaml"], "No such command"),
