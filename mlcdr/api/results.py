@@ -219,7 +219,13 @@ class Results:
     def table(self, metric: str, *, layout: str | None = None, **keys: Any) -> Table: ...
     @overload
     def table(self, metric: None = None, *, layout: str, **keys: Any) -> Table: ...
-    def table(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Table | Several[Table]:
+    def table(
+        self,
+        metric: str | None = None,
+        *,
+        layout: str | None = None,
+        **keys: Any,
+    ) -> Table | Several[Table]:
         """The tables that the experiment lists (without any, a generic one); or one of a metric, or in a layout.
 
         Parameters
@@ -240,11 +246,17 @@ class Results:
             asked = tables.list_entries(self.found)
             made = [tables.make_table(self.found, entry) for entry in asked]
             return Several(made, layouts.stems(asked))
-        chosen = {} if metric is None else {"metric": self._find_metric(metric)}
+        chosen = {} if metric is None else {"metric": _find_metric(self.found, metric)}
         spec = LayoutSpec(layout=layout or "generic", options=chosen | keys)
         return tables.make_table(self.found, spec)
 
-    def plot(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Several[Drawing]:
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        layout: str | None = None,
+        **keys: Any,
+    ) -> Several[Drawing]:
         """The figures that the experiment lists, or else standard ones; or those of a metric, or in a layout.
 
         Parameters
@@ -265,19 +277,12 @@ class Results:
 
         if metric is None and layout is None and not keys:
             asked = list(self.experiment.figures) or figures.choose_figures(self.found)
-            return Several([*figures.draw_all(self.found, asked), *_draw_labels(self.found)])
-        chosen = {} if metric is None else {"metrics": [self._find_metric(metric)]}
+            drawn = figures.draw_all(self.found, asked)
+            return Several([*drawn, *_draw_labels(self.found)])
+        chosen = {} if metric is None else {"metrics": [_find_metric(self.found, metric)]}
         spec = LayoutSpec(layout=layout) if layout else figures.choose_figures(self.found)[0]
         changed = spec.model_copy(update={"options": spec.options | chosen | keys})
         return Several(list(figures.draw_all(self.found, [changed])))
-
-    def _find_metric(self, metric: str) -> str:
-        """The label of a metric in these results."""
-        try:
-            return self.found.metric_named(metric)
-        except ResultsError as error:
-            hint = f"; for the layout of that name write layout={metric!r}" if metric in layouts.names() else ""
-            raise ResultsError(f"{error}{hint}") from None
 
     @overload
     def compare(self, metric: None = None, **options: Any) -> Several[Comparison]: ...
@@ -327,6 +332,15 @@ def _show(frame: pd.DataFrame) -> pd.DataFrame:
     for path in paths_of(frame):
         shown[path] = as_numbers(shown[path])
     return shown
+
+
+def _find_metric(found: folders.Results, metric: str) -> str:
+    """The label of a metric in these results."""
+    try:
+        return found.metric_named(metric)
+    except ResultsError as error:
+        hint = f"; for the layout of that name write layout={metric!r}" if metric in layouts.names() else ""
+        raise ResultsError(f"{error}{hint}") from None
 
 
 def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
@@ -405,8 +419,9 @@ def compare(
     if record:
         from mlcdr.papers.stored import stored_on
 
-        tables = [record] if isinstance(record, str) else record
-        found += stored_on(tables, itertools.chain(*(each.datasets for each in found)))
+        named = [record] if isinstance(record, str) else record
+        datasets = itertools.chain.from_iterable(each.datasets for each in found)
+        found += stored_on(named, list(datasets))
     joined = joining.join(found)
     if metric is not None:
         return comparison.compare_methods(joined, metric, rope)

@@ -128,7 +128,13 @@ def _as_user_errors() -> Iterator[None]:
         raise ResultsError(f"{error.filename}: {error.strerror}") from error
 
 
-def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = False, **options: Any) -> RunReport:
+def compute(
+    experiment: Experiment,
+    out: Path,
+    jobs: int = 0,
+    quiet: bool = False,
+    **options: Any,
+) -> RunReport:
     """Call `mlcdr.execution.runner.run`, which takes the `options`, and show its progress on standard error."""
     from mlcdr.execution import runner
 
