@@ -364,8 +364,9 @@ def open_results(folder: AnyPath) -> Results:
     return Results(folder)
 
 
-def _open(results: Results | AnyPath) -> Results:
-    return results if isinstance(results, Results) else open_results(results)
+def _read(results: Results | AnyPath) -> folders.Results:
+    """The frames of results, or of a folder, which messages call as it is written."""
+    return results.found if isinstance(results, Results) else folders.open_results(Path(results))
 
 
 def compare(
@@ -402,7 +403,7 @@ def compare(
     ResultsError
         When the folders do not have what is compared.
     """
-    found = [_open(each).found for each in results]
+    found = [_read(each) for each in results]
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
     if published is not None:
@@ -414,8 +415,7 @@ def compare(
     if baseline is not None:
         if len(found) != 1 or rope is not None or record:
             raise ResultsError("baseline: give exactly one other run, no rope and no record")
-        old = _open(baseline).found
-        return baselines.compare_runs(old, found[0], metric, margin, time_margin)
+        return baselines.compare_runs(_read(baseline), found[0], metric, margin, time_margin)
     if record:
         from mlcdr.papers.stored import stored_on
 

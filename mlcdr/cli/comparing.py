@@ -155,11 +155,12 @@ def _compare_with_study(folders: list[Path], name: str, metric: str | None, agre
     from mlcdr.comparison.yardstick import Yardstick
     from mlcdr.data.studies import locate_study
     from mlcdr.results import joining
+    from mlcdr.results.results import open_results
 
     if agreement and out is not None:
         raise typer.BadParameter("cannot be combined with --agreement", param_hint="--out")
     published = study.read(locate_study(name))
-    found = [mlcdr.open_results(folder).found for folder in folders]
+    found = [open_results(folder) for folder in folders]
     yardstick = Yardstick(joining.join(found), published)
     measures = yardstick.measures(metric)
     if agreement:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import mlcdr
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, argument, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_table, print_tables
@@ -20,15 +19,18 @@ def table(
     metric: Annotated[str | None, option("METRIC", "Print a table of this metric, and write none.")] = None,
 ) -> None:
     """Write the tables of results again and print them."""
+    from mlcdr.experiment.model import LayoutSpec
+    from mlcdr.results.results import open_results
     from mlcdr.tables import tables
 
-    results = mlcdr.open_results(folder)
+    found = open_results(folder)
     if metric:
-        print_table(results.table(metric))
+        options = {"metric": found.metric_named(metric)}
+        print_table(tables.make_table(found, LayoutSpec(layout="generic", options=options)))
         return
-    written = tables.write_all(results.found)
-    print_tables(results.found)
-    print_notice(f"written: {join_file_names(written, results.folder)}")
+    written = tables.write_all(found)
+    print_tables(found)
+    print_notice(f"written: {join_file_names(written, folder)}")
 
 
 def plot(
@@ -44,18 +46,21 @@ def plot(
     frequent the labels are.
     """
     from mlcdr.experiment.model import LayoutSpec
-    from mlcdr.tables import figures
-    from mlcdr.tables.canvas import write_drawings
+    from mlcdr.results.labels import read_label_scores
+    from mlcdr.results.results import open_results
+    from mlcdr.tables import figures, frequency_figures
 
-    results = mlcdr.open_results(folder)
+    found = open_results(folder)
     if metric and not layout:
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
     if layout:
-        options = {"metrics": [results.found.metric_named(each) for each in metric]} if metric else {}
-        asked = [LayoutSpec(layout=each, options=options) for each in layout]
-        written = figures.write_all(results.found, asked)
+        options = {"metrics": [found.metric_named(each) for each in metric]} if metric else {}
+        written = figures.write_all(found, [LayoutSpec(layout=each, options=options) for each in layout])
     else:
-        written = write_drawings(folder, results.plot())
+        written = figures.write_all(found, found.experiment.figures or figures.choose_figures(found))
+        of_labels = read_label_scores(folder)
+        if of_labels is not None:
+            written += frequency_figures.write_all(found, of_labels)
     for path in written:
         print_lines(path)
 
