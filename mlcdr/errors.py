@@ -70,14 +70,13 @@ def escape_control_characters(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        " " if char == "\t" else char.encode("unicode_escape").decode() if _is_control(char) else char for char in text
-    )
+    return "".join(map(_escape, text.replace("\t", " ")))
 
 
-def _is_control(char: str) -> bool:
-    kind = unicodedata.category(char)
-    return kind[0] == "C" or kind in ("Zl", "Zp")  # control, direction and joining marks, surrogates; line ends
+def _escape(char: str) -> str:
+    """A character, or its escape if it is a control, a direction or joining mark, a surrogate or a line's end."""
+    shown = char.isprintable() or unicodedata.category(char) == "Zs"  # no-break spaces and the like
+    return char if shown else char.encode("unicode_escape").decode()
 
 
 def plural(number: int, what: str) -> str:
@@ -107,7 +106,9 @@ def list_known(known: Collection[str], whole_list: str) -> str:
 
 def join_words(items: Sequence[str], last: str = "and") -> str:
     """Join words as in a sentence: `a, b and c`."""
-    return f" {last} ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
 def describe(value: object) -> str:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import Any
 
-
-@cache
-def _read() -> Any:  # EntryPoints, but before Python 3.12 SelectableGroups
-    return entry_points()  # of all groups: each call reads the metadata of every package
+_read = cache(entry_points)  # of all groups: each call reads the metadata of every package
 
 
 def plug_ins(group: str) -> EntryPoints:
     """The entry points of a group (`mlcdr.learner`, `mlcdr.metric` ...)."""
-    found: EntryPoints = _read().select(group=group)
-    return found
+    return _read().select(group=group)

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet
 
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -160,14 +160,10 @@ def watch_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True, name="watch-parent").start()
 
 
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
 _own: WeakSet[Any] = WeakSet()
 
 
-def close_in_forks(file: _Closable) -> None:
+def close_in_forks(file: Any) -> None:
     """Close a file in every process forked from this one, so that a child holds no lock and no end of a pipe."""
     _own.add(file)
 

@@ -1,4 +1,7 @@
-"""Standard output and error whose write errors do not end the program: output that cannot be written is dropped."""
+"""Standard output and error: printing on them, and protection of the program against errors of writing.
+
+What is printed may have a name or a text of a stranger's file in it, which must not command the terminal.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,20 @@ import io
 import os
 import select
 import sys
-from typing import Any, cast
+from typing import Any, TextIO, cast
+
+from mlcdr.errors import escape_control_characters
+
+
+def print_lines(text: object, file: TextIO | None = None) -> None:
+    """Print the lines of a text, control characters as their escapes; to standard output, or to `file`."""
+    for line in str(text).split("\n"):
+        print(escape_control_characters(line), file=file)
+
+
+def print_notice(text: object) -> None:
+    """Print a text to standard error, apart from the output of a command; control characters as their escapes."""
+    print_lines(text, sys.stderr)
 
 
 class _DroppingStream(io.FileIO):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
@@ -51,10 +51,12 @@ def write_forms(stem: Path, contents: Mapping[str, bytes | str]) -> list[Path]:
     ResultsError
         When a file, or its folder, cannot be written.
     """
-    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in contents]
-    for path, content in zip(paths, contents.values(), strict=True):
+    written = []
+    for ending, content in contents.items():
+        path = stem.with_name(f"{stem.name}.{ending}")
         write_atomically(path, content)
-    return paths
+        written.append(path)
+    return written
 
 
 def make_temporary_path(path: Path) -> Path:
@@ -70,7 +72,7 @@ def is_regular_file(path: Path) -> bool:
     ResultsError
         When the path exists and is not a regular file, such as a symbolic link.
     """
-    return _check_kind(path, stat.S_ISREG, "file")
+    return _is_of_kind(path, stat.S_IFREG, "file")
 
 
 def check_within(folder: Path, path: Path) -> Path:
@@ -83,17 +85,18 @@ def check_within(folder: Path, path: Path) -> Path:
     """
     for each in path.relative_to(folder).parents:
         if each != Path():
-            _check_kind(folder / each, stat.S_ISDIR, "folder")
+            _is_of_kind(folder / each, stat.S_IFDIR, "folder")
     return path
 
 
-def _check_kind(path: Path, is_kind: Callable[[int], bool], kind: str) -> bool:
+def _is_of_kind(path: Path, kind: int, name: str) -> bool:
+    """Whether a path exists; raises ResultsError where it is not of this kind of files."""
     try:
-        mode = path.lstat().st_mode
+        found = stat.S_IFMT(path.lstat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    if stat.S_ISLNK(mode):
+    if found == stat.S_IFLNK:
         raise ResultsError(f"{path}: a symbolic link; links in a results folder are not followed")
-    if not is_kind(mode):
-        raise ResultsError(f"{path}: not a {kind}")
+    if found != kind:
+        raise ResultsError(f"{path}: not a {name}")
     return True

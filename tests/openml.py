@@ -94,7 +94,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, content: Mapping[str, bytes]):
-        self.answers, self.asked = content, []
+        self.answers = content
+        self.asked: list[str] = []
         super().__init__(("127.0.0.1", 0), _Handler)
 
 
@@ -116,7 +117,7 @@ class _ToServer(urllib.request.HTTPSHandler):
 @contextlib.contextmanager
 def answering(content: Mapping[str, bytes]) -> Iterator[list[str]]:
     """Let openml.org be a server of this machine that has `content`, by path; what it is asked is listed."""
-    before = urllib.request._opener
+    before = urllib.request._opener  # type: ignore[attr-defined]
     with _Server(content) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

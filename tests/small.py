@@ -99,8 +99,13 @@ def skip_without_extra(family: str, name: str) -> None:
 
 def command(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """`mlcdr` with these arguments, in a process of its own, as on a terminal of 100 columns wherever the tests run."""
-    line = [sys.executable, "-m", "mlcdr", *map(str, arguments)]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "COLUMNS": "100", **environment}
+    return python("-m", "mlcdr", *arguments, cwd=cwd, **{"COLUMNS": "100", **environment})
+
+
+def python(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Python with these arguments, in a process of its own that finds this checkout."""
+    line = [sys.executable, *map(str, arguments)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **environment}
     return subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
 
 

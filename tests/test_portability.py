@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -39,9 +37,8 @@ def test_a_run_needs_nothing_that_windows_lacks(tmp_path: Path) -> None:
         "name: e\ndatasets: [tiny]\nsplits: {kind: shuffle, repeats: 2, train_size: 0.5, seed: 1}\n"
         "metrics: [hamming_loss]\nmethods: {LS: {learner: least_squares}}\n"
     )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "lacking"), str(ROOT)])}
-    line = [sys.executable, "-m", "mlcdr", "run", "e.yaml", "--jobs", "2"]
-    done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200)
+    path = os.pathsep.join([str(tmp_path / "lacking"), str(ROOT)])
+    done = small.command("run", "e.yaml", "--jobs", "2", cwd=tmp_path, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "e" / "scores.csv").read_text().count("\n") == 3
 

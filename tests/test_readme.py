@@ -50,51 +50,6 @@ def test_the_table_and_the_figure_are_what_make_run_gives(tmp_path: Path) -> Non
     pages.compare_pictures(next(folder.glob("*.png")), README.parent / "docs/images/yeast_cplst_figure1.png")
 
 
-@pytest.mark.usefixtures("configs_read_once")
-def test_the_commands_of_the_synopsis_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each with the forms that the README names; `fetch` is for where there is a network."""
-    monkeypatch.setattr("mlcdr.tables.canvas._PNG_DPI", 30)
-    (tmp_path / "e.yaml").write_text(
-        "name: e\ndatasets: [yeast]\nsplits: {kind: shuffle, repeats: 2, train_size: 0.5, seed: 1}\n"
-        "metrics: [hamming_loss, f1]\nsweep: {label_space.n_components: [2, 14]}\n"
-        "figures: [{layout: curves, metrics: [f1]}]\n"
-        "methods:\n  PLST: {label_space: plst, learner: {ridge: {alpha: 1}}}\n"
-        "  CPLST: {label_space: cplst, learner: {ridge: {alpha: 1}}}\n"
-    )
-    session = pages.Session(tmp_path)
-    for command in (
-        "check e.yaml",
-        "plan e.yaml",
-        "run e.yaml --jobs 1 --set splits.repeats=1 --quiet --backend loky",
-        "run e.yaml --fresh",
-        "run e.yaml --out other --quiet",
-        "status results/e",
-        "retry results/e --failed",
-        "table results/e",
-        "plot results/e",
-        "report results/e",
-        "compare results/e --metric f1 --bayes --out results/e/compared",
-        "compare --baseline other/e results/e --fail-on regression --time-margin 100",
-        "schema",
-        "methods",
-        "methods cplst",
-        "metrics",
-        "reproduce",
-        "new --dataset yeast --method plst+ridge --out new.yaml",
-        "check new.yaml",
-        "datasets list",
-        "datasets info yeast",
-        "datasets verify yeast",
-        "datasets table yeast",
-    ):
-        printed = session.type(f"mlcdr {command}")
-        assert session.code == 0, f"mlcdr {command}: {printed}"
-        assert printed or "--quiet" in command, command
-    synopsis = re.findall(r"^    mlcdr .*", README.read_text(encoding="utf-8"), re.M)
-    known = set(re.findall(r"[a-z-]+", " ".join(synopsis)))
-    assert {"run", "compare", "table", "report", "reproduce", "plan", "status", "retry", "new"} <= known
-
-
 def test_its_counts_are_those_of_the_record() -> None:
     """What the README shows of a table that the record has, whole, with its large data sets, or in minutes."""
     entries = read_record()

@@ -13,10 +13,11 @@ from pathlib import Path
 from mlcdr.errors import UserError
 from mlcdr.papers.stored import read_record
 from mlcdr.results.record import duration
+from mlcdr.standard_streams import print_notice
 from tools.entries import outdated
 from tools.plan import PlannedRun, facts_tables, plan_record
 from tools.run import Runner
-from tools.shell import importing_own_methods, print_notice, run_script
+from tools.shell import importing_own_methods, run_script
 from tools.store import commit_of_checkout, store_facts, store_run
 
 

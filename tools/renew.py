@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -23,12 +23,14 @@ from typing import Any
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import checkout_folder
-from mlcdr.errors import DataError, UserError
+from mlcdr.data.sources import how_to_get
+from mlcdr.errors import UserError
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.deciding_code import DecidingCode
 from mlcdr.methods.provenance import OF_EVERY_METHOD, FindCode, collect_code, decides, read_module
 from mlcdr.metrics import modules_of
+from mlcdr.papers import recipes
 from mlcdr.papers.stored import StoredRun, read_record
 from mlcdr.whole_files import write_atomically
 from tools.shell import importing_own_methods, run_script
@@ -93,23 +95,23 @@ def renewed_code(run: StoredRun, before: FindCode, now: FindCode) -> dict[str, s
     return found
 
 
-def renewed_checksums(run: StoredRun, before: Mapping[str, list[str]]) -> dict[str, str]:
-    """Data set → the checksum of what is read now, where the former code read the same from the same files."""
+def renewed_checksums(run: StoredRun, before: Mapping[str, list[str]], lacking: Collection[str] = ()) -> dict[str, str]:
+    """Data set → the checksum of what is read now, where the former code read the same from the same files.
+
+    Those that are not at hand (`lacking`) are left out.
+    """
     found = {}
-    for name, facts in run.manifest.datasets.items():
-        part = part_of(run.experiment)
-        spec = next((each for each in run.experiment.datasets if each.short_name(part) == name), None)
-        known = before.get(f"{spec.name} {part}") if spec else None
-        try:
-            now = load_dataset(spec.name, part=part, **spec.params).checksum if spec else ""
-        except DataError as error:
-            print(f"{run.name}: {error}")
+    part = part_of(run.experiment)
+    for spec in run.experiment.datasets:
+        name = spec.short_name(part)
+        if spec.name in lacking or name not in run.manifest.datasets:
             continue
-        if known is None or known != [facts["checksum"], now]:
-            if now != facts["checksum"]:  # it has been renewed before
-                print(f"{run.name}: the data set {name} is not as it was read")
-            continue
-        found[name] = now
+        stored = run.manifest.datasets[name]["checksum"]
+        now = load_dataset(spec.name, part=part, **spec.params).checksum
+        if before.get(f"{spec.name} {part}") == [stored, now]:
+            found[name] = now
+        elif now != stored:  # else it has been renewed before
+            print(f"{run.name}: the data set {name} is not as it was read")
     return found
 
 
@@ -118,9 +120,12 @@ def part_of(experiment: Experiment) -> Any:
     return "predefined" if experiment.splits.kind == "predefined" else "full"
 
 
-def read_data_of(checkout: Path, runs: Iterable[StoredRun]) -> dict[str, list[str]]:
-    """The data sets of some runs, read by the code of another checkout."""
-    asked = [(spec.name, part_of(run.experiment), spec.params) for run in runs for spec in run.experiment.datasets]
+def read_data_of(checkout: Path, runs: Iterable[StoredRun], lacking: Collection[str] = ()) -> dict[str, list[str]]:
+    """The data sets of some runs, read by the code of another checkout; not those that are not at hand."""
+    asked = []
+    for run in runs:
+        part = part_of(run.experiment)
+        asked += [(each.name, part, each.params) for each in run.experiment.datasets if each.name not in lacking]
     command = [sys.executable, "-c", _READ]
     given = json.dumps(asked)
     done = subprocess.run(command, cwd=checkout, input=given, capture_output=True, text=True, check=True)
@@ -129,17 +134,19 @@ def read_data_of(checkout: Path, runs: Iterable[StoredRun]) -> dict[str, list[st
     return found
 
 
-def renew(run: StoredRun, before: FindCode, now: FindCode, data: Mapping[str, list[str]]) -> None:
+def renew(
+    run: StoredRun, before: FindCode, now: FindCode, data: Mapping[str, list[str]], lacking: Collection[str]
+) -> None:
     """Write the digests and checksums of a run anew."""
     path = run.folder / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
     manifest["code"] = renewed_code(run, before, now)
-    for name, checksum in renewed_checksums(run, data).items():
+    for name, checksum in renewed_checksums(run, data, lacking).items():
         manifest["datasets"][name]["checksum"] = checksum
     write_atomically(path, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
-def renew_all(checkout: Path, commit: str, runs: list[StoredRun]) -> None:
+def renew_all(checkout: Path, commit: str, runs: list[StoredRun], lacking: Collection[str]) -> None:
     """Renew the runs that were computed by a commit of a checkout."""
     archive = ["git", "archive", commit, "mlcdr", "datasets"]
     packed = subprocess.run(archive, cwd=checkout, capture_output=True, check=True).stdout
@@ -147,10 +154,10 @@ def renew_all(checkout: Path, commit: str, runs: list[StoredRun]) -> None:
         former = Path(name)
         with tarfile.open(fileobj=BytesIO(packed)) as files:
             files.extractall(former, filter="data")
-        data = read_data_of(former, runs)
+        data = read_data_of(former, runs, lacking)
         before, now = find_code_in(former), find_code_in(checkout)
         for run in runs:
-            renew(run, before, now, data)
+            renew(run, before, now, data, lacking)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -161,9 +168,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if folder is None:
         raise UserError("the record is renewed in a checkout of the source code with git")
     runs = [run for run in read_record() if not run.counts_data]
+    lacking = recipes.missing(run.experiment for run in runs)
+    if lacking:
+        print(f"checksums are left as they are of {', '.join(lacking)}: not at hand; {how_to_get(lacking)}")
     with importing_own_methods():
         for commit in sorted({run.manifest.commit for run in runs}):
-            renew_all(folder.parent, commit, [run for run in runs if run.manifest.commit == commit])
+            renew_all(folder.parent, commit, [run for run in runs if run.manifest.commit == commit], lacking)
     return 0
 
 

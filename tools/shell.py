@@ -9,15 +9,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.errors import UserError, escape_control_characters
+from mlcdr.errors import UserError
 from mlcdr.experiment.imports import Imports
 from mlcdr.methods.registry import judging_imports
 from mlcdr.processes import Stop
-
-
-def print_notice(text: str) -> None:
-    """Print a text to standard error, apart from the output of a script."""
-    print("\n".join(map(escape_control_characters, text.split("\n"))), file=sys.stderr)
+from mlcdr.standard_streams import print_notice
 
 
 def importing_own_methods() -> AbstractContextManager[None]:

@@ -26,9 +26,11 @@ def list_datasets() -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for entry in catalog.entries():
         sizes = [entry.statistics.get(f"n_{what}") for what in _SIZES]
-        rows.append((entry.name, entry.domain, *sizes, catalog.availability(entry)))
+        available = catalog.availability(entry)
+        rows.append((entry.name, entry.domain, *sizes, available))
     for own in files.list_own():
-        rows.append((own.name, "your own", None, None, None, str(own.paths[0].parent)))
+        folder = str(own.paths[0].parent)
+        rows.append((own.name, "your own", None, None, None, folder))
     frame = pd.DataFrame(rows, columns=["name", "domain", *_SIZES, "available"])
     return frame.astype(dict.fromkeys(_SIZES, "Int64"))
 
@@ -49,7 +51,8 @@ def list_methods() -> pd.DataFrame:
     for family in registry.BUILT_IN:
         for name in registry.names(family):
             declared = registry.find_declaration(family, name)
-            rows.append((family, name, declared.target.rpartition(":")[2], declared.summary))
+            _, _, cls = declared.target.rpartition(":")
+            rows.append((family, name, cls, declared.summary))
     return pd.DataFrame(rows, columns=["family", "name", "class", "description"])
 
 
@@ -65,10 +68,11 @@ def list_metrics() -> pd.DataFrame:
 
     from mlcdr.metrics import METRICS
 
-    better = {True: "higher", False: "lower", None: "neither"}
+    ways = {True: "higher", False: "lower", None: "neither"}
     rows = []
     for metric in METRICS.values():
-        rows.append((metric.name, better[metric.higher_is_better], dict(metric.parameters), metric.description))
+        better = ways[metric.higher_is_better]
+        rows.append((metric.name, better, dict(metric.parameters), metric.description))
     return pd.DataFrame(rows, columns=["name", "better", "options", "description"])
 
 

@@ -1,16 +1,18 @@
-"""Data in memory that a call is given: `mlcdr.run(..., datasets={"mine": (X, Y)})`."""
+"""Data in memory that a call is given: `mlcdr.run(..., datasets={"mine": (X, Y)})`, `results.splits(data=(X, Y))`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlcdr.errors import DataError, describe
+from mlcdr.errors import DataError, ResultsError, describe
 
 if TYPE_CHECKING:
     from mlcdr.data.dataset import Dataset
+    from mlcdr.experiment.division import Split
+    from mlcdr.experiment.model import Experiment
 
 
 def as_datasets(given: Any) -> dict[str, Dataset]:
@@ -45,3 +47,23 @@ def as_dataset(name: str, data: Any) -> Dataset:
     hint = "; mlcdr.load_dataset makes one of a file" if isinstance(data, str | Path) else ""
     found = f"found an object of type {type(data).__name__}{hint}"
     raise DataError(f"datasets: {name!r} must be (X, Y) or a Dataset, {found}")
+
+
+def divide_again(experiment: Experiment, name: str | None, data: Any) -> Sequence[Split]:
+    """The splits of a data set of an experiment, of the only one for None; `data` is what was given in memory."""
+    from mlcdr.data import held
+    from mlcdr.data.files import short_name
+    from mlcdr.data.forms import MEMORY
+    from mlcdr.experiment.data_source import DataSource
+
+    specs = {short_name(spec.name): spec for spec in experiment.datasets}
+    if name is None and len(specs) == 1:
+        (name,) = specs
+    if name not in specs:
+        found = "which data set?" if name is None else f"no data set {name!r}"
+        raise ResultsError(f"splits: {found} ({', '.join(specs)})")
+    if data is None and MEMORY in specs[name].params:
+        raise ResultsError(f"splits: {name} was given in memory; give it again: splits({name!r}, data=(X, Y))")
+    given = [] if data is None else [as_dataset(name, data)]
+    with held.holding({each.checksum: each for each in given}):
+        return DataSource.of(specs[name], experiment.splits).read().splits

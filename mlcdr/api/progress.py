@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mlcdr.errors import escape_control_characters
 from mlcdr.execution.listener import Listener
+from mlcdr.standard_streams import print_notice
 
 
 @contextmanager
@@ -21,7 +21,8 @@ def make_listener(quiet: bool) -> Iterator[Listener]:
     elif _in_notebook():
         yield NotebookBar()
     elif sys.stderr.isatty():
-        with Bar() as bar:
+        bar = Bar()
+        with bar.shown:
             yield bar
     else:
         yield Lines()
@@ -33,11 +34,6 @@ def _in_notebook() -> bool:
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
-def print_line(text: str) -> None:
-    """Print a line to standard error."""
-    print(escape_control_characters(text), file=sys.stderr, flush=True)
-
-
 class Counting(Listener):
     """A listener that counts the trials of an experiment; subclasses show the counts.
 
@@ -45,42 +41,39 @@ class Counting(Listener):
     ----------
     name : str
         The experiment's.
-    total, kept, done, failed : int
-        Trials that are planned; computed before; computed, with those before; and failed.
-    start : float
-        When it began, by the monotonic clock.
+    total, kept, done : int
+        Trials that are planned; computed before; and computed, with those before.
+    failed : str
+        `, 4 failed`, if some did.
+    before : str
+        `, 4 of them done before`, if some were.
     """
 
     def begin(self, name: str, total: int, kept: int) -> None:
         """Begin to count."""
         self.name = name
         self.total = total
-        self.kept = kept
-        self.done = kept
-        self.failed = 0
-        self.start = time.monotonic()
+        self.kept = self.done = kept
+        self.before = f", {kept} of them done before" if kept else ""
+        self.failed = ""
+        self._n_failed = 0
+        self._start = time.monotonic()
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Count the trials of a group."""
         self.done += done
-        self.failed += failed
+        self._n_failed += failed
+        if self._n_failed:
+            self.failed = f", {self._n_failed} failed"
 
     @property
     def seconds(self) -> float:
         """The time since the beginning."""
-        return time.monotonic() - self.start
-
-    def describe_kept(self) -> str:
-        """`, 4 of them done before`, if some were."""
-        return f", {self.kept} of them done before" if self.kept else ""
-
-    def describe_failed(self) -> str:
-        """`, 4 failed`, if some did."""
-        return f", {self.failed} failed" if self.failed else ""
+        return time.monotonic() - self._start
 
     def notice(self, text: str) -> None:
         """Print a line."""
-        print_line(text)
+        print_notice(text)
 
 
 class NotebookBar(Counting):
@@ -105,7 +98,7 @@ class NotebookBar(Counting):
 
     def __repr__(self) -> str:
         seconds = f", {self._shown:.1f} s" if self.done > self.kept else ""
-        return f"{self.name}: {self.done}/{self.total} trials{self.describe_kept()}{self.describe_failed()}{seconds}"
+        return f"{self.name}: {self.done}/{self.total} trials{self.before}{self.failed}{seconds}"
 
     def _repr_html_(self) -> str:
         bar = f'<progress value="{self.done}" max="{self.total}"></progress> ' if self.done < self.total else ""
@@ -113,13 +106,13 @@ class NotebookBar(Counting):
 
 
 class Bar(Counting):
-    """A progress bar with rate and remaining time, on a terminal."""
+    """A progress bar with rate and remaining time, on a terminal, while `shown` is entered."""
 
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._bar = Progress(
+        self.shown = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -129,28 +122,21 @@ class Bar(Counting):
             transient=True,
         )
 
-    def __enter__(self) -> Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._bar.stop()
-
     def begin(self, name: str, total: int, kept: int) -> None:
         """Add the bar of an experiment."""
         super().begin(name, total, kept)
-        self._task = self._bar.add_task(name, total=total, completed=kept, rate="")
+        self._task = self.shown.add_task(name, total=total, completed=kept, rate="")
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Advance the bar."""
         super().advance(dataset, done, failed)
         rate = (self.done - self.kept) / max(self.seconds, 1e-9)
-        text = f"{rate:,.0f} trials/s{self.describe_failed()}"
-        self._bar.update(self._task, advance=done, description=f"{self.name}: {dataset}", rate=text)
+        text = f"{rate:,.0f} trials/s{self.failed}"
+        self.shown.update(self._task, advance=done, description=f"{self.name}: {dataset}", rate=text)
 
     def notice(self, text: str) -> None:
         """Print a line above the bar."""
-        self._bar.console.print(text, highlight=False, markup=False)
+        self.shown.console.print(text, highlight=False, markup=False)
 
 
 class Lines(Counting):
@@ -160,7 +146,7 @@ class Lines(Counting):
         """Print the first line."""
         super().begin(name, total, kept)
         self._tenth = 10 * kept // max(total, 1)  # the last tenth that is finished
-        print_line(f"{name}: {total} trials{self.describe_kept()}")
+        print_notice(f"{name}: {total} trials{self.before}")
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Print a line after each tenth."""
@@ -171,4 +157,4 @@ class Lines(Counting):
         self._tenth = tenth
         left = self.seconds * (self.total - self.done) / max(self.done - self.kept, 1)
         times = f"{self.seconds:.0f} s, about {left:.0f} s left"
-        print_line(f"{self.name}: {self.done}/{self.total} ({dataset}), {times}{self.describe_failed()}")
+        print_notice(f"{self.name}: {self.done}/{self.total} ({dataset}), {times}{self.failed}")

@@ -1,16 +1,19 @@
-"""Results as Python shows them: `open_results`, `Results` with its tables, figures, comparisons and page, `compare`."""
+"""Results as Python shows them: `open_results`, `Results` with its tables, figures, comparisons and page, `compare`.
+
+The `Results` here are what a user holds: what the files have, and what is shown of it. Its `found` are the frames from
+which all tables and figures are made, the `Results` of `mlcdr.results.results` (here `folders.Results`).
+"""
 
 from __future__ import annotations
 
 import html
 import itertools
 import os
-import shutil
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from mlcdr.api.several import Page, Several
 from mlcdr.comparison import baseline as baselines
@@ -21,14 +24,17 @@ from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
 from mlcdr.results.exports import NoResults, read_frame
-from mlcdr.results.failures import describe_error, gather_failures
+from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
 from mlcdr.results.manifest import Manifest
+from mlcdr.results.record import read_failures
 from mlcdr.tables import layouts, tables
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     import pandas as pd
 
     from mlcdr.comparison.baseline import BaselineComparison
@@ -37,8 +43,14 @@ if TYPE_CHECKING:
     from mlcdr.papers.published import PublishedComparison
     from mlcdr.tables.canvas import Drawing
 
+    AnyPath: TypeAlias = str | os.PathLike[str]
+
 # The columns of `kept/index.csv` after those of paths.
 _KEPT = {"split": int, "key": str, "scores": str, "model": str}
+
+
+class NoModels(ResultsError, AttributeError):
+    """No models were kept: `hasattr(results, "models")` is False."""
 
 
 class Results:
@@ -47,8 +59,8 @@ class Results:
     Parameters
     ----------
     folder : path
-    temporary : path, optional
-        The temporary folder that contains it, which is removed when this object is no longer used.
+    temporary : TemporaryDirectory, optional
+        The folder that contains it, which is removed when this object is no longer used.
 
     Attributes
     ----------
@@ -64,11 +76,11 @@ class Results:
 
     experiment: Experiment
 
-    def __init__(self, folder: str | os.PathLike[str], temporary: Path | None = None):
+    def __init__(self, folder: AnyPath, temporary: TemporaryDirectory[str] | None = None):
         self.folder = Path(folder).absolute()
         self.experiment = folders.read_experiment(self.folder)
         if temporary is not None:
-            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            weakref.finalize(self, temporary.cleanup)
 
     @cached_property
     def found(self) -> folders.Results:
@@ -145,14 +157,15 @@ class Results:
         Raises
         ------
         ResultsError
-            When none were kept (`keep: {models: true}`), or the list of them is broken.
+            When none were kept (`keep: {models: true}`), so that `hasattr` says so; or the list of them is broken.
         """
         folder = self.folder / "kept"
         if not self.experiment.keep.models:
-            raise ResultsError(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
-        kept = _show(read_frame(folder / "index.csv", _KEPT))
-        kept = kept[kept["model"] != ""].drop(columns=["key", "scores"]).reset_index(drop=True)
-        return kept.assign(path=[str(folder / path) for path in kept.pop("model")])
+            raise NoModels(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
+        kept = read_frame(folder / "index.csv", _KEPT)
+        kept = kept[kept["model"] != ""]
+        paths = [str(folder / path) for path in kept["model"]]
+        return _show(kept.drop(columns=["key", "scores", "model"]).assign(path=paths))
 
     @cached_property
     def failures(self) -> pd.DataFrame:
@@ -167,12 +180,11 @@ class Results:
 
         paths = self.experiment.varied
         rows = []
-        for kind in gather_failures(self.folder):
-            for failure in kind.failures:
-                point = dict(failure.point)
-                values = [point.get(path, "") for path in paths]
-                reason = describe_error(failure.error)
-                rows.append((kind.dataset, kind.method, *values, failure.split, reason, failure.error))
+        for failure in read_failures(self.folder):
+            point = dict(failure.point)
+            values = [point.get(path, "") for path in paths]
+            reason = describe_error(failure.error)
+            rows.append((failure.dataset, failure.method, *values, failure.split, reason, failure.error))
         columns = ["dataset", "method", *paths, "split", "reason", "traceback"]
         return _show(pd.DataFrame(rows, columns=columns))
 
@@ -197,24 +209,9 @@ class Results:
         UserError
             When there is no such data set, or it is not where it was.
         """
-        from mlcdr.api.memory import as_dataset
-        from mlcdr.data import held
-        from mlcdr.data.files import short_name
-        from mlcdr.data.forms import MEMORY
-        from mlcdr.experiment.data_source import DataSource
+        from mlcdr.api.memory import divide_again
 
-        specs = {short_name(spec.name): spec for spec in self.experiment.datasets}
-        name = dataset
-        if name is None and len(specs) == 1:
-            (name,) = specs
-        if name not in specs:
-            found = "which data set?" if name is None else f"no data set {name!r}"
-            raise ResultsError(f"splits: {found} ({', '.join(specs)})")
-        if data is None and MEMORY in specs[name].params:
-            raise ResultsError(f"splits: {name} was given in memory; give it again: splits({name!r}, data=(X, Y))")
-        given = [] if data is None else [as_dataset(name, data)]
-        with held.holding({each.checksum: each for each in given}):
-            return DataSource.of(specs[name], self.experiment.splits).read().splits
+        return divide_again(self.experiment, dataset, data)
 
     @overload
     def table(self, metric: None = None, *, layout: None = None) -> Several[Table]: ...
@@ -222,7 +219,13 @@ class Results:
     def table(self, metric: str, *, layout: str | None = None, **keys: Any) -> Table: ...
     @overload
     def table(self, metric: None = None, *, layout: str, **keys: Any) -> Table: ...
-    def table(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Table | Several[Table]:
+    def table(
+        self,
+        metric: str | None = None,
+        *,
+        layout: str | None = None,
+        **keys: Any,
+    ) -> Table | Several[Table]:
         """The tables that the experiment lists (without any, a generic one); or one of a metric, or in a layout.
 
         Parameters
@@ -241,12 +244,19 @@ class Results:
         """
         if metric is None and layout is None and not keys:
             asked = tables.list_entries(self.found)
-            return Several([tables.make_table(self.found, entry) for entry in asked], layouts.stems(asked))
-        chosen = {} if metric is None else {"metric": self._find_metric(metric)}
+            made = [tables.make_table(self.found, entry) for entry in asked]
+            return Several(made, layouts.stems(asked))
+        chosen = {} if metric is None else {"metric": _find_metric(self.found, metric)}
         spec = LayoutSpec(layout=layout or "generic", options=chosen | keys)
         return tables.make_table(self.found, spec)
 
-    def plot(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Several[Drawing]:
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        layout: str | None = None,
+        **keys: Any,
+    ) -> Several[Drawing]:
         """The figures that the experiment lists, or else standard ones; or those of a metric, or in a layout.
 
         Parameters
@@ -267,19 +277,12 @@ class Results:
 
         if metric is None and layout is None and not keys:
             asked = list(self.experiment.figures) or figures.choose_figures(self.found)
-            return Several([*figures.draw_all(self.found, asked), *_draw_labels(self.found)])
-        chosen = {} if metric is None else {"metrics": [self._find_metric(metric)]}
+            drawn = figures.draw_all(self.found, asked)
+            return Several([*drawn, *_draw_labels(self.found)])
+        chosen = {} if metric is None else {"metrics": [_find_metric(self.found, metric)]}
         spec = LayoutSpec(layout=layout) if layout else figures.choose_figures(self.found)[0]
         changed = spec.model_copy(update={"options": spec.options | chosen | keys})
         return Several(list(figures.draw_all(self.found, [changed])))
-
-    def _find_metric(self, metric: str) -> str:
-        """The label of a metric in these results."""
-        try:
-            return self.found.metric_named(metric)
-        except ResultsError as error:
-            hint = f"; for the layout of that name write layout={metric!r}" if metric in layouts.names() else ""
-            raise ResultsError(f"{error}{hint}") from None
 
     @overload
     def compare(self, metric: None = None, **options: Any) -> Several[Comparison]: ...
@@ -325,8 +328,19 @@ class Results:
 
 def _show(frame: pd.DataFrame) -> pd.DataFrame:
     """A file's frame, in which values of a swept parameter are numbers if all of them are."""
-    frame = frame.reset_index(drop=True)
-    return frame.assign(**{path: as_numbers(frame[path]) for path in paths_of(frame)})
+    shown = frame.reset_index(drop=True)
+    for path in paths_of(frame):
+        shown[path] = as_numbers(shown[path])
+    return shown
+
+
+def _find_metric(found: folders.Results, metric: str) -> str:
+    """The label of a metric in these results."""
+    try:
+        return found.metric_named(metric)
+    except ResultsError as error:
+        hint = f"; for the layout of that name write layout={metric!r}" if metric in layouts.names() else ""
+        raise ResultsError(f"{error}{hint}") from None
 
 
 def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
@@ -339,7 +353,7 @@ def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
         yield from frequency_figures.draw_all(found, labels)
 
 
-def open_results(folder: str | os.PathLike[str]) -> Results:
+def open_results(folder: AnyPath) -> Results:
     """The results in a folder that `mlcdr.run` or the command line wrote.
 
     Raises
@@ -350,17 +364,18 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
     return Results(folder)
 
 
-def _open(results: Results | str | os.PathLike[str]) -> Results:
-    return results if isinstance(results, Results) else open_results(results)
+def _read(results: Results | AnyPath) -> folders.Results:
+    """The frames of results, or of a folder, which messages call as it is written."""
+    return results.found if isinstance(results, Results) else folders.open_results(Path(results))
 
 
 def compare(
-    *results: Results | str | os.PathLike[str],
+    *results: Results | AnyPath,
     metric: str | None = None,
     rope: float | None = None,
     published: str | None = None,
     record: str | Sequence[str] = (),
-    baseline: Results | str | os.PathLike[str] | None = None,
+    baseline: Results | AnyPath | None = None,
     margin: float = 0.01,
     time_margin: float = 1.5,
 ) -> Several[Comparison] | Comparison | Several[PublishedComparison] | BaselineComparison:
@@ -388,7 +403,7 @@ def compare(
     ResultsError
         When the folders do not have what is compared.
     """
-    found = [_open(each).found for each in results]
+    found = [_read(each) for each in results]
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
     if published is not None:
@@ -400,21 +415,14 @@ def compare(
     if baseline is not None:
         if len(found) != 1 or rope is not None or record:
             raise ResultsError("baseline: give exactly one other run, no rope and no record")
-        old = _open(baseline).found
-        return baselines.compare_runs(old, found[0], metric, margin, time_margin)
-    compared = compare_folders(found, metric, rope, [record] if isinstance(record, str) else record)
-    return Several(compared) if metric is None else compared[0]
-
-
-def compare_folders(
-    found: Sequence[folders.Results], metric: str | None, rope: float | None, record: Sequence[str]
-) -> list[Comparison]:
-    """The methods of some folders, and of the record's tables, together, under one metric or each; as `compare`."""
-    together = list(found)
+        return baselines.compare_runs(_read(baseline), found[0], metric, margin, time_margin)
     if record:
         from mlcdr.papers.stored import stored_on
 
-        together += stored_on(record, itertools.chain(*(each.datasets for each in found)))
-    joined = joining.join(together)
-    metrics = joined.metrics if metric is None else [metric]
-    return [comparison.compare_methods(joined, each, rope) for each in metrics]
+        named = [record] if isinstance(record, str) else record
+        datasets = itertools.chain.from_iterable(each.datasets for each in found)
+        found += stored_on(named, list(datasets))
+    joined = joining.join(found)
+    if metric is not None:
+        return comparison.compare_methods(joined, metric, rope)
+    return Several([comparison.compare_methods(joined, each, rope) for each in joined.metrics])

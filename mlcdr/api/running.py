@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlcdr.api.loading import load_experiment
 from mlcdr.api.memory import as_datasets
-from mlcdr.api.progress import make_listener, print_line
+from mlcdr.api.progress import make_listener
 from mlcdr.errors import FailedTrialsWarning, ResultsError, UserError, describe
+from mlcdr.standard_streams import print_notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,21 +81,18 @@ def run(
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
         raise UserError(f"jobs: must be a whole number, and 0 means one worker for each core; found {describe(jobs)}")
     given = as_datasets(datasets)
-    temporary = Path(tempfile.mkdtemp(prefix="mlcdr-")) if out is None else None
-    try:
-        with held.holding({each.checksum: each for each in given.values()}), _as_user_errors():
-            digests = {name: dataset.checksum for name, dataset in given.items()}
-            experiment = load_experiment(config, set, announce=None if quiet else print_line, held=digests)
-            folder = temporary or Path(out or "")
-            report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
-            _write_whatever_there_is(report)
-    except BaseException:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    digests = {name: dataset.checksum for name, dataset in given.items()}
+    temporary = TemporaryDirectory(prefix="mlcdr-", ignore_cleanup_errors=True) if out is None else None
+    folder = Path(temporary.name if temporary else out or "")
+    holding = held.holding({each.checksum: each for each in given.values()})
+    with holding, _as_user_errors():
+        experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
+        report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
+        if report.done:
+            write_outputs(report)
     if not quiet:
         for line in warned.describe(report.warned):
-            print_line(line)
+            print_notice(line)
     if report.lost:
         raise UserError(f"{report.lost}; what was finished is kept")
     if report.interrupted:
@@ -111,12 +108,10 @@ def _warn_of_failures(results: Results, report: RunReport) -> None:
     """Warn the caller of `run` of the trials that failed, with the first kind of failure."""
     kinds = results.failures.groupby(["dataset", "method", "reason"], sort=False).size()
     (dataset, method, reason), number = next(kinds.items())
-    more = f" ({number} trials)"
-    if len(kinds) > 1:
-        more += f"; {len(kinds) - 1} more kinds of failure"
+    more = f"; {len(kinds) - 1} more kinds of failure" if len(kinds) > 1 else ""
     warnings.warn(
-        f"{len(report.failures)} of {report.planned} trials failed: {dataset}, {method}: {reason}{more}; "
-        "`.failures` of the results has their tracebacks",
+        f"{len(report.failures)} of {report.planned} trials failed: {dataset}, {method}: {reason} ({number} trials)"
+        f"{more}; `.failures` of the results has their tracebacks",
         FailedTrialsWarning,
         stacklevel=3,
     )
@@ -133,7 +128,13 @@ def _as_user_errors() -> Iterator[None]:
         raise ResultsError(f"{error.filename}: {error.strerror}") from error
 
 
-def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = False, **options: Any) -> RunReport:
+def compute(
+    experiment: Experiment,
+    out: Path,
+    jobs: int = 0,
+    quiet: bool = False,
+    **options: Any,
+) -> RunReport:
     """Call `mlcdr.execution.runner.run`, which takes the `options`, and show its progress on standard error."""
     from mlcdr.execution import runner
 
@@ -141,18 +142,21 @@ def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = Fals
         return runner.run(experiment, out, jobs, listener=listener, **options)
 
 
-def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:
-    """Write the tables and figures of a run that has results; returns the files, and why there is no table.
+def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
+    """Write the tables and figures of a run that has results; returns these, the files, and why there is no table.
 
-    The second value is empty unless a table cannot be made in a run with failed trials.
+    The last is empty unless a table cannot be made in a run with failed trials.
 
     Raises
     ------
     ResultsError
         When a layout does not fit the results.
     """
+    from mlcdr.results.results import import_results, open_results
     from mlcdr.tables import tables
 
+    # the exports have the same numbers as the record, and are read faster
+    found = import_results(report.folder) if report.unchanged else open_results(report.folder)
     written: list[Path] = []
     problem = ""
     try:
@@ -166,21 +170,9 @@ def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:
         from mlcdr.tables import figures
 
         written += figures.write_all(found)
-    return written, problem
+    return found, written, problem
 
 
 def _are_drawn(report: RunReport) -> bool:
     """Whether the figures were drawn from the same results: drawing takes longer than all else of such a run."""
     return report.unchanged and any((report.folder / "figures").glob("*.svg"))
-
-
-def _write_whatever_there_is(report: RunReport) -> None:
-    """`write_outputs` for a run that may have no result."""
-    from mlcdr.results.exports import NoResults
-    from mlcdr.results.results import open_results
-
-    try:
-        write_outputs(open_results(report.folder), report)
-    except NoResults:
-        if not report.failures and not report.interrupted:
-            raise

@@ -43,7 +43,8 @@ class Several(Shown, tuple[_Item, ...]):
         """The plain data of all tables, below one another; figures have none."""
         import pandas as pd
 
-        return pd.concat([pd.DataFrame(), *(table.frame() for table in self._tables())], ignore_index=True)
+        frames = [table.frame() for table in self._tables()]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def _tables(self) -> list[ShownSheet]:
         return [item for item in self if isinstance(item, ShownSheet)]

@@ -11,9 +11,9 @@ import io
 import os
 import sys
 
-from mlcdr.errors import UserError, escape_control_characters
+from mlcdr.errors import UserError
 from mlcdr.processes import Stop, record_ctrl_c
-from mlcdr.standard_streams import describe_failure, protect_streams
+from mlcdr.standard_streams import describe_failure, print_notice, protect_streams
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
         _run_command(record_ctrl_c())
     except SystemExit:
         if why := describe_failure():
-            print(f"error: standard output: {why}", file=sys.stderr)
+            print_notice(f"error: standard output: {why}")
             sys.exit(2)
         raise
 
@@ -47,15 +47,15 @@ def _run_command(interrupts: list[int]) -> None:
         if interrupts:  # an import interrupted by Ctrl-C may look like a module that cannot be imported
             sys.exit(130)
         for line in str(error).split("\n"):
-            print(f"error: {escape_control_characters(line)}", file=sys.stderr)
+            print_notice(f"error: {line}")
         sys.exit(2)
     except MemoryError:  # not while reading a file: `report_memory` names the file
         import shlex
 
-        print(f"error: not enough memory for {shlex.join(['mlcdr', *sys.argv[1:]])}", file=sys.stderr)
+        print_notice(f"error: not enough memory for {shlex.join(['mlcdr', *sys.argv[1:]])}")
         sys.exit(2)
     except OSError as error:  # a folder without write permission, a full disk
         if error.filename is None:
             raise
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        print_notice(f"error: {error.filename}: {error.strerror}")
         sys.exit(2)

@@ -6,27 +6,56 @@ completes words by it (`mlcdr.cli.completion`).
 
 from __future__ import annotations
 
+import contextlib
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mlcdr.cli.completion import COMPLETERS
+from mlcdr.errors import suggest_name
 
 
 def argument(metavar: str, text: str) -> Any:
     """An argument of a command: what it takes, and its help."""
-    return typer.Argument(metavar=metavar, help=text, autocompletion=COMPLETERS.get(metavar))
+    return typer.Argument(**_describe(metavar, text))
 
 
-def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
+def option(metavar: str, text: str, *names: str) -> Any:
     """An option of a command: what it takes, its help, and its names if they are not the parameter's."""
-    return typer.Option(*names, metavar=metavar, help=text, autocompletion=COMPLETERS.get(metavar), **more)
+    return typer.Option(*names, **_describe(metavar, text))
 
 
 def switch(text: str, *names: str, **more: Any) -> Any:
     """An option that takes nothing."""
     return typer.Option(*names, help=text, **more)
+
+
+def number(metavar: str, text: str, *names: str, least: int) -> Any:
+    """An option that takes a number of at least `least`, a whole one if the metavar is `N`."""
+    kind, what = (int, "whole number") if metavar == "N" else (float, "number")
+
+    def read(word: str) -> float:
+        with contextlib.suppress(ValueError):
+            if least <= kind(word) < math.inf:
+                return kind(word)
+        raise typer.BadParameter(f"{word!r} is not a {what} of at least {least}")
+
+    return typer.Option(*names, metavar=metavar, help=text, min=least, parser=read)
+
+
+def _describe(metavar: str, text: str) -> dict[str, Any]:
+    """What Typer must know of a parameter; `one|two` as a metavar says that it takes one of these words."""
+    about = {"metavar": metavar, "help": text, "autocompletion": COMPLETERS.get(metavar)}
+    words = metavar.split("|")
+
+    def read(word: str) -> str:
+        if word not in words:
+            raise typer.BadParameter(f"{word!r} is not one of {', '.join(words)}{suggest_name(word, words)}")
+        return word
+
+    return about | {"parser": read} if metavar.islower() else about
 
 
 Configs = Annotated[list[Path], argument("CONFIG", "Experiment files (YAML), or names from `mlcdr example`.")]
@@ -36,12 +65,14 @@ Folders = Annotated[list[Path], argument("RESULTS", "Results folders.")]
 Set = Annotated[
     list[str] | None, option("KEY=VALUE", "Change a value of the config, e.g. splits.repeats=10. Repeatable.", "--set")
 ]
-Jobs = Annotated[int, option("N", "Number of workers; 0: one per core.", "--jobs", "-j", min=0)]
+Jobs = Annotated[int, number("N", "Number of workers; 0: one per core.", "--jobs", "-j", least=0)]
 Out = Annotated[Path, option("DIR", "The folder that contains the results folders.")]
 Quiet = Annotated[bool, switch("Print nothing but errors.", "--quiet", "-q")]
 Trust = Annotated[
     bool, switch("Import modules named in the config from any folder; only for code that you trust.", "--trust")
 ]
+Metric = Annotated[str | None, option("METRIC", "Show this metric only.")]
+DataSet = Annotated[str, argument("DATASET", "A data set, or the path of its file.")]
 DataOptions = Annotated[
     list[str] | None,
     option("OPTION=VALUE", "An option of the data set, e.g. labels=-6 or separator=';'. Repeatable.", "--set"),

@@ -1,4 +1,4 @@
-"""All commands, in the order of `mlcdr --help`; they are functions of the modules here, one family per module.
+"""All commands, in the order of `mlcdr --help`: functions of the modules here, one family per module.
 
 The list of commands shows the first sentence of each docstring, of at most 50 characters to fit 80 columns.
 """
@@ -30,37 +30,34 @@ def _options(
     """Reproduce, compare and extend multi-label dimension reduction."""
 
 
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "run": running.run,
-    "reproduce": reproducing.reproduce,
-    "check": configs.check,
-    "plan": configs.plan,
-    "status": status.status,
-    "retry": running.retry,
-    "example": configs.example,
-    "schema": configs.schema,
-    "table": results.table,
-    "plot": results.plot,
-    "report": results.report,
-    "compare": comparing.compare,
-    "predict": results.predict,
-    "methods": components.methods,
-    "metrics": components.metrics,
-    "doctor": components.doctor,
-    "completion": components.completion_script,
-    "test": own_methods.check_methods,
-}
-
-_OF_DATASETS: dict[str, Callable[..., None]] = {
-    "list": data_sets.list_datasets,
-    "info": data_sets.info,
-    "fetch": data_sets.fetch,
-    "verify": data_sets.verify,
-    "splits": data_sets.datasets_splits,
-    "table": data_sets.datasets_table,
-    "export": data_sets.datasets_export,
-    "plot": data_sets.datasets_plot,
-}
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    running.run,
+    reproducing.reproduce,
+    configs.check,
+    configs.plan,
+    status.status,
+    running.retry,
+    configs.example,
+    configs.schema,
+    results.table,
+    results.plot,
+    results.report,
+    comparing.compare,
+    results.predict,
+    components.methods,
+    components.metrics,
+    components.doctor,
+    components.completion,
+)
+_OF_DATASETS: tuple[Callable[..., None], ...] = (
+    data_sets.info,
+    data_sets.fetch,
+    data_sets.verify,
+    data_sets.splits,
+    data_sets.table,
+    data_sets.export,
+    data_sets.plot,
+)
 
 app = typer.Typer(
     name="mlcdr",
@@ -70,8 +67,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.callback()(_options)
-for name, command in _COMMANDS.items():
-    app.command(name)(command)
+for command in _COMMANDS:
+    app.command()(command)
+app.command("test")(own_methods.check_methods)
 
 new_app = typer.Typer(invoke_without_command=True)
 new_app.callback()(configs.new)
@@ -79,6 +77,7 @@ new_app.command("method")(own_methods.new_method)
 app.add_typer(new_app, name="new")
 
 datasets_app = typer.Typer(help="List, describe, fetch and export data sets.", no_args_is_help=True)
-for name, command in _OF_DATASETS.items():
-    datasets_app.command(name)(command)
+datasets_app.command("list")(data_sets.list_datasets)
+for command in _OF_DATASETS:
+    datasets_app.command()(command)
 app.add_typer(datasets_app, name="datasets")

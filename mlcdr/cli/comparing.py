@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from mlcdr.cli.arguments import Folders, option, switch
-from mlcdr.cli.printing import print_notice, print_published, print_table, print_written
+import mlcdr
+from mlcdr.cli.arguments import Folders, Metric, number, option, switch
+from mlcdr.cli.printing import print_published, print_table, print_written
 from mlcdr.errors import ResultsError
+from mlcdr.standard_streams import print_notice
 
 _STUDY = "--published with the name of a study"
 
 _TAKES: dict[str, tuple[str, ...]] = {
     "--baseline": ("--metric", "--fail-on", "--margin", "--time-margin"),
-    "--agreement": ("--published", "--metric"),
-    _STUDY: ("--published", "--metric", "--agreement", "--out"),
+    _STUDY: ("--metric", "--agreement", "--out"),
     "--published": (),
     "--by-label": ("--metric",),
     "--bayes": ("--rope", "--record", "--metric", "--out"),
@@ -26,113 +26,110 @@ _TAKES: dict[str, tuple[str, ...]] = {
 }
 """What is compared, by the option that asks for it → the options that it takes."""
 
+Published = Annotated[
+    str | None,
+    option(
+        "PAPER/TABLE",
+        "Compare with a published table, e.g. chen_lin_2012/table3; or by ranks with the 28 methods of "
+        "the study bogatinovski_2022.",
+    ),
+]
+Record = Annotated[
+    list[str] | None,
+    option("PAPER/TABLE", "Compare also with the record of this table, on your data sets. Repeatable."),
+]
+Agreement = Annotated[
+    bool, switch("With a study: how well its ranks are reproduced by methods of the same name.", "--agreement")
+]
+Bayes = Annotated[bool, switch("Show every pair of methods, with the Bayesian signed-rank test.", "--bayes")]
+Rope = Annotated[
+    float,
+    number("NUMBER", "With --bayes: differences up to this count as none, in units of the metric.", least=0),
+]
+ByLabel = Annotated[bool, switch("Show which labels each method wins (of a run with `by_label`).", "--by-label")]
+Written = Annotated[
+    Path | None, option("DIR", "Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here.")
+]
+Baseline = Annotated[
+    Path | None, option("RESULTS", "Compare with an earlier run of the same experiment, split by split.")
+]
+FailOn = Annotated[
+    Literal["regression"] | None,
+    option("regression", "With --baseline: exit code 1 if a metric or a time got worse."),
+]
+Margin = Annotated[float, number("NUMBER", "With --baseline: a metric may lose this share of its old mean.", least=0)]
+TimeMargin = Annotated[float, number("NUMBER", "With --baseline: a time may grow by this factor.", least=1)]
+
 
 def compare(
     context: typer.Context,
     folders: Folders,
-    published: Annotated[
-        str | None,
-        option(
-            "PAPER/TABLE",
-            "Compare with a published table, e.g. chen_lin_2012/table3; or by ranks with the 28 methods of "
-            "the study bogatinovski_2022.",
-        ),
-    ] = None,
-    record: Annotated[
-        list[str] | None,
-        option("PAPER/TABLE", "Compare also with the record of this table, on your data sets. Repeatable."),
-    ] = None,
-    agreement: Annotated[
-        bool, switch("With a study: how well its ranks are reproduced by methods of the same name.", "--agreement")
-    ] = False,
-    metric: Annotated[str | None, option("METRIC", "Show this metric only.")] = None,
-    bayes: Annotated[
-        bool, switch("Show every pair of methods, with the Bayesian signed-rank test.", "--bayes")
-    ] = False,
-    rope: Annotated[
-        float, option("NUMBER", "With --bayes: differences up to this count as none, in units of the metric.", min=0)
-    ] = 0.01,
-    by_label: Annotated[
-        bool, switch("Show which labels each method wins (of a run with `by_label`).", "--by-label")
-    ] = False,
-    out: Annotated[
-        Path | None, option("DIR", "Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here.")
-    ] = None,
-    baseline: Annotated[
-        Path | None, option("RESULTS", "Compare with an earlier run of the same experiment, split by split.")
-    ] = None,
-    fail_on: Annotated[
-        Literal["regression"] | None,
-        option("regression", "With --baseline: exit code 1 if a metric or a time got worse."),
-    ] = None,
-    margin: Annotated[
-        float, option("NUMBER", "With --baseline: a metric may lose this share of its old mean.", min=0)
-    ] = 0.01,
-    time_margin: Annotated[float, option("NUMBER", "With --baseline: a time may grow by this factor.", min=1)] = 1.5,
+    published: Published = None,
+    record: Record = None,
+    agreement: Agreement = False,
+    metric: Metric = None,
+    bayes: Bayes = False,
+    rope: Rope = 0.01,
+    by_label: ByLabel = False,
+    out: Written = None,
+    baseline: Baseline = None,
+    fail_on: FailOn = None,
+    margin: Margin = 0.01,
+    time_margin: TimeMargin = 1.5,
 ) -> None:
     """Compare methods, published tables, earlier runs.
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
-    from mlcdr.comparison.baseline import compare_runs
     from mlcdr.data import sources
-    from mlcdr.results.results import open_results
 
     of_study = published in sources.studies()
-    asked = {
-        "--baseline": baseline,
-        "--agreement": of_study and agreement,
-        _STUDY: of_study,
-        "--published": published,
-        "--by-label": by_label,
-        "--bayes": bayes,
-        "": True,
-    }
-    mode = next(option for option, given in asked.items() if given)
-    _refuse_combinations(context, mode)
+    _refuse_combinations(context, of_study)
     if baseline:
-        if len(folders) != 1:
-            raise typer.BadParameter("takes one other folder", param_hint="--baseline")
-        old, new = open_results(baseline), open_results(folders[0])
-        found = compare_runs(old, new, metric, margin, time_margin)
-        print_table(found)
-        raise typer.Exit(1 if fail_on and len(found.regressions) else 0)
+        worse = _compare_runs(folders, metric, baseline=baseline, margin=margin, time_margin=time_margin)
+        raise typer.Exit(1 if fail_on and worse else 0)
     if published and of_study:
         _compare_with_study(folders, published, metric, agreement, out)
     elif published:
-        from mlcdr.papers.printed import full_name, list_files
-
-        print_published(folders, full_name(published, list_files()))
+        print_published(folders, published)
     elif by_label:
         _compare_labels(folders, metric)
     else:
         _compare_methods(folders, record or (), metric, rope if bayes else None, out)
 
 
-def _refuse_combinations(context: typer.Context, mode: str) -> None:
-    """Refuse options that are not of this comparison, or that are no numbers."""
-    for name, value in context.params.items():
+def _refuse_combinations(context: typer.Context, of_study: bool) -> None:
+    """Refuse options that are not of what is compared."""
+    given = []
+    for name in context.params:
         source = context.get_parameter_source(name)
-        option = f"--{name.replace('_', '-')}"
-        if name == "folders" or source is None or source.name != "COMMANDLINE":
+        if name != "folders" and source is not None and source.name == "COMMANDLINE":
+            given.append(f"--{name.replace('_', '-')}")
+    asked = [_STUDY if of_study and each == "--published" else each for each in given]
+    mode = next((each for each in _TAKES if each in asked), "")
+    for each in asked:
+        if each in (mode, *_TAKES[mode]):
             continue
-        if isinstance(value, float) and not math.isfinite(value):
-            raise typer.BadParameter(f"{value} is not a finite number", param_hint=option)
-        if option in (mode, *_TAKES[mode]):
-            continue
-        needed = [other for other, options in _TAKES.items() if option in options]
-        why = f"needs {needed[0]}" if len(needed) == 1 else f"cannot be combined with {mode}"
-        raise typer.BadParameter(why, param_hint=option)
+        takers = [other for other, options in _TAKES.items() if each in options]
+        why = f"needs {takers[0]}" if len(takers) == 1 else f"cannot be combined with {mode}"
+        raise typer.BadParameter(why, param_hint="--published" if each == _STUDY else each)
+
+
+def _compare_runs(folders: list[Path], metric: str | None, **options: Any) -> bool:
+    """Print what changed since an earlier run; returns whether something got worse."""
+    if len(folders) != 1:
+        raise typer.BadParameter("takes one other folder", param_hint="--baseline")
+    found: Any = mlcdr.compare(*folders, metric=metric, **options)
+    print_table(found)
+    return len(found.regressions) > 0
 
 
 def _compare_methods(
     folders: list[Path], record: Sequence[str], metric: str | None, rope: float | None, out: Path | None
 ) -> None:
     """Print how the methods of some folders, and of the record, compare with each other."""
-    from mlcdr.api.results import compare_folders
-    from mlcdr.results.results import open_results
-
-    compared = compare_folders([open_results(folder) for folder in folders], metric, rope, record)
+    found: Any = mlcdr.compare(*folders, metric=metric, rope=rope, record=record)
+    compared = [found] if metric else found
     for each in compared:
         print_table(each)
         print()
@@ -160,14 +157,17 @@ def _compare_with_study(folders: list[Path], name: str, metric: str | None, agre
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 
-    path = locate_study(name)
-    yardstick = Yardstick(joining.join([open_results(folder) for folder in folders]), study.read(path))
+    if agreement and out is not None:
+        raise typer.BadParameter("cannot be combined with --agreement", param_hint="--out")
+    published = study.read(locate_study(name))
+    found = [open_results(folder) for folder in folders]
+    yardstick = Yardstick(joining.join(found), published)
     measures = yardstick.measures(metric)
     if agreement:
-        found = [agree(yardstick, measure) for measure in measures]
-        print_table(summarise_agreement(yardstick, found))
+        agreements = [agree(yardstick, measure) for measure in measures]
+        print_table(summarise_agreement(yardstick, agreements))
         print()
-        print_table(tabulate_ranks(found))
+        print_table(tabulate_ranks(agreements))
         return
     standings = [place_methods(yardstick, measure) for measure in measures]
     print_table(standings[0].sheet() if metric else summarise_standings(yardstick, standings))
@@ -188,8 +188,7 @@ def _compare_labels(folders: list[Path], metric: str | None) -> None:
         found = read_label_scores(folder)
         if found is None:
             raise ResultsError(f"{folder}: no labels.csv; add `by_label: [f1]` to the config and run again")
-        label = label_of(metric) if metric else None
-        wanted = found if label is None else found[found["metric"] == label]
+        wanted = found[found["metric"] == label_of(metric)] if metric else found
         if wanted.empty:
             raise ResultsError(f"{folder}: no {metric} by label")
         for dataset, each in wanted[["dataset", "metric"]].drop_duplicates().itertuples(index=False):

@@ -24,8 +24,23 @@ def methods(
     known = {family: registry.names(family) for family in registry.BUILT_IN}
     if name is None:
         _list_components(known)
+        return
+    families = [family for family, names in known.items() if name in names]
+    if families:
+        for family in families:
+            _describe_component(family, name, family)
+            gives = registry.find_declaration(family, name).gives
+            if gives:
+                print(f"Gives {gives}.")
+                print()
+    elif "." in name:
+        # a class of one's own is of whatever family a config uses it in
+        _describe_component("class", name, "learner")
     else:
-        _describe_component(name, known)
+        every = dict.fromkeys(itertools.chain(*known.values()))
+        hint = registry.describe_elsewhere(name) or suggest_name(name, every)
+        listing = list_known(every, "`mlcdr methods`")
+        raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to your own class)")
 
 
 def _list_components(known: Mapping[str, list[str]]) -> None:
@@ -42,30 +57,19 @@ def _list_components(known: Mapping[str, list[str]]) -> None:
             print(f"  {name:<{width}} {declared.summary}{gives}")
 
 
-def _describe_component(name: str, known: Mapping[str, list[str]]) -> None:
-    """Print the parameters and the docstring of a component, in each family that has one of this name."""
+def _describe_component(what: str, name: str, family: str) -> None:
+    """Print the parameters and the docstring of a component."""
     from mlcdr.methods import registry
 
-    families = [family for family, names in known.items() if name in names]
-    if not families and "." not in name:
-        every = dict.fromkeys(itertools.chain(*known.values()))
-        hint = registry.describe_elsewhere(name) or suggest_name(name, every)
-        listing = list_known(every, "`mlcdr methods`")
-        raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to your own class)")
     import_from_here()
-    for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in
-        cls = registry.resolve(family, name)
-        parameters = []
-        for key, default in registry.parameters(cls).items():
-            parameters.append(key if default is inspect.Parameter.empty else f"{key}={default!r}")
-        print(f"{family if families else 'class'}: {name}({', '.join(parameters)})")
-        print()
-        print(inspect.getdoc(cls) or "")
-        print()
-        gives = registry.find_declaration(family, name).gives if families else ""
-        if gives:
-            print(f"Gives {gives}.")
-            print()
+    cls = registry.resolve(family, name)
+    parameters = []
+    for key, default in registry.parameters(cls).items():
+        parameters.append(key if default is inspect.Parameter.empty else f"{key}={default!r}")
+    print(f"{what}: {name}({', '.join(parameters)})")
+    print()
+    print(inspect.getdoc(cls) or "")
+    print()
 
 
 def metrics(
@@ -107,8 +111,8 @@ def doctor() -> None:
     raise typer.Exit(0 if all(each.ok for each in findings) else 1)
 
 
-def completion_script(
-    shell: Annotated[Literal["bash", "zsh", "fish"], argument("SHELL", "bash, zsh or fish.")],
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], argument("bash|zsh|fish", "The shell.")],
 ) -> None:
     """Print a script that completes words in a shell.
 

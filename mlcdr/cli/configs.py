@@ -10,8 +10,9 @@ import typer
 
 from mlcdr.api.loading import import_from_here, load_experiment
 from mlcdr.cli.arguments import Config, Out, Set, Trust, argument, option, switch
-from mlcdr.cli.printing import format_size, print_columns, print_notice
+from mlcdr.cli.printing import format_size, print_columns, rows_of
 from mlcdr.errors import ConfigError, UserError, plural
+from mlcdr.standard_streams import print_notice
 
 if TYPE_CHECKING:
     from mlcdr.execution.plan import Survey
@@ -68,11 +69,11 @@ def plan(
     from mlcdr.execution.plan import survey
 
     found = survey(load_experiment(config, set_ or (), trust=trust), out)
-    costs = map(_format_cost, found.datasets["pending"], found.datasets["seconds"])
-    shown = found.datasets.drop(columns=["choosing", "seconds"]).assign(cost=list(costs)).astype(str)
-    print_columns([("data set", *shown.columns[1:]), *shown.itertuples(index=False, name=None)])
+    costs = list(map(_format_cost, found.datasets["pending"], found.datasets["seconds"]))
+    shown = found.datasets.drop(columns=["choosing", "seconds"]).rename(columns={"dataset": "data set"})
+    print_columns(rows_of(shown.assign(cost=costs)))
     print()
-    unknown = "; ?: not timed yet" if (shown["cost"] == "?").any() else ""
+    unknown = "; ?: not timed yet" if "?" in costs else ""
     print(f"groups: the trials of a split, computed together; fits: of models{unknown}")
     for line in found.shared:
         print(line)
@@ -93,33 +94,39 @@ def _format_costs(found: Survey) -> str:
     from mlcdr.results.record import duration
 
     pending = found.datasets[found.datasets["pending"] > 0]
-    unknown = pending["seconds"].isna()
-    untimed = pending["dataset"][unknown]
+    timed = pending.dropna(subset="seconds")
+    untimed = pending["dataset"][pending["seconds"].isna()]
     parts = [f"{pending['pending'].sum()} trials to compute"]
-    if not unknown.all():
-        parts.append(f"about {duration(pending['seconds'].sum())} of one worker, by past timings in {found.folder}")
-    if unknown.any():
+    if len(timed):
+        parts.append(f"about {duration(timed['seconds'].sum())} of one worker, by past timings in {found.folder}")
+    if len(untimed):
         parts.append(f"no past timings of {', '.join(untimed)} in {found.folder}")
     return "; ".join(parts)
 
 
+DataSets = Annotated[
+    list[str] | None, option("DATASET", "A data set, a file, or `synthetic`. Repeatable.", "--dataset", "-d")
+]
+Labels = Annotated[
+    list[str] | None,
+    option(
+        "NAME",
+        "Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many "
+        "(-6: the last six). Repeatable.",
+    ),
+]
+Methods = Annotated[
+    list[str] | None, option("COMPONENT", "A component, or several: pca+plst+ridge. Repeatable.", "--method", "-m")
+]
+Metrics = Annotated[list[str] | None, option("METRIC", "A metric. Repeatable.", "--metric")]
+
+
 def new(
     context: typer.Context,
-    datasets: Annotated[
-        list[str] | None, option("DATASET", "A data set, a file, or `synthetic`. Repeatable.", "--dataset", "-d")
-    ] = None,
-    labels: Annotated[
-        list[str] | None,
-        option(
-            "NAME",
-            "Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many "
-            "(-6: the last six). Repeatable.",
-        ),
-    ] = None,
-    methods: Annotated[
-        list[str] | None, option("COMPONENT", "A component, or several: pca+plst+ridge. Repeatable.", "--method", "-m")
-    ] = None,
-    metrics: Annotated[list[str] | None, option("METRIC", "A metric. Repeatable.", "--metric")] = None,
+    datasets: DataSets = None,
+    labels: Labels = None,
+    methods: Methods = None,
+    metrics: Metrics = None,
     name: Annotated[str | None, option("NAME", "The experiment's name; default: the file's.")] = None,
     out: Annotated[Path | None, option("FILE", "Write the config to this file.", "--out", "-o")] = None,
 ) -> None:

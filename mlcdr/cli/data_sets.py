@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from mlcdr.cli.arguments import DataOptions, argument, option, read_options, switch
-from mlcdr.cli.printing import join_file_names, print_columns, print_notice, print_table
-from mlcdr.errors import escape_control_characters
+import mlcdr
+from mlcdr.cli.arguments import DataOptions, DataSet, argument, number, option, read_options, switch
+from mlcdr.cli.printing import join_file_names, print_columns, print_table, rows_of
+from mlcdr.standard_streams import print_lines, print_notice
 
 # Keys of `Dataset.statistics` that are printed as words.
 _WORDS = {
@@ -31,11 +33,8 @@ _WORDS = {
 
 def list_datasets() -> None:
     """List the catalogue, with sizes and availability."""
-    from mlcdr.api import listing
-
-    found = listing.list_datasets()
-    cells = found.astype(object).where(found.notna(), "").astype(str)
-    print_columns([tuple(found), *cells.itertuples(index=False, name=None)])
+    found = mlcdr.list_datasets().astype(object)
+    print_columns(rows_of(found.where(found.notna(), "")))
 
 
 def info(
@@ -48,19 +47,20 @@ def info(
 
     facts = catalog.info(name, **read_options(settings))
     for key in ("expected", "statistics"):
-        if key in facts:
-            facts[key] = _shorten(facts[key])
-    known = {key: value for key, value in facts.items() if value not in (None, "", [], {})}
-    for line in dump_yaml(known).splitlines():
-        print(escape_control_characters(line))
+        facts[key] = _put_in_words(facts.get(key, {}))
+    known = {key: value for key, value in facts.items() if value or value in (0, False)}
+    print_lines(dump_yaml(known).rstrip("\n"))
 
 
-def _shorten(facts: dict[str, Any]) -> dict[str, Any]:
+def _put_in_words(facts: dict[str, Any]) -> dict[str, Any]:
     """Statistics under the words for them, numbers with six digits; those that are not defined are left out."""
     shown = {}
     for key, value in facts.items():
-        if value is not None:
-            shown[_WORDS.get(key, key)] = float(f"{value:.6g}") if isinstance(value, float) else value
+        word = _WORDS.get(key, key)
+        if isinstance(value, float):
+            shown[word] = float(f"{value:.6g}")
+        elif value is not None:
+            shown[word] = value
     return shown
 
 
@@ -109,22 +109,22 @@ def verify(
     """
     from mlcdr.data import catalog, files
 
-    names = [name] if name else [entry.name for entry in catalog.entries() if files.find_folder(entry.name)]
-    wrong = 0
-    for each in names:
+    known = [entry.name for entry in catalog.entries()]
+    differs = False
+    for each in [name] if name else filter(files.find_folder, known):
         checks = catalog.verify(each)
-        differing = [check for check in checks if not check.ok]
-        if not differing:
+        wrong = [check for check in checks if not check.ok]
+        if not wrong:
             print(f"{each}: OK ({len(checks)} checks passed)")
             continue
-        wrong += 1
-        print(f"{each}: differs ({len(differing)} of {len(checks)} checks failed)")
-        for check in differing:
+        differs = True
+        print(f"{each}: differs ({len(wrong)} of {len(checks)} checks failed)")
+        for check in wrong:
             print(f"  {_WORDS.get(check.fact, check.fact)}: expected {check.expected}, found {check.found}")
-    raise typer.Exit(1 if wrong else 0)
+    raise typer.Exit(1 if differs else 0)
 
 
-def datasets_table(
+def table(
     names: Annotated[list[str] | None, argument("DATASET", "Data sets; default: those of the published table.")] = None,
     layout: Annotated[str, option("LAYOUT", "The layout: which statistics, and their format.")] = "datasets",
     published: Annotated[
@@ -146,19 +146,19 @@ def datasets_table(
         shown = shown or list(compared.datasets)
     elif not names:
         raise typer.BadParameter("give names of data sets, or a published table of data sets", param_hint="DATASET")
-    table = data_sets.tabulate_facts(shown, layout)
-    print_table(table)
+    tabulated = data_sets.tabulate_facts(shown, layout)
+    print_table(tabulated)
     if compared is not None:
         print()
         print_table(compared)
     if out is not None:
-        written = table.write(out / layouts.stem(layout))
+        written = tabulated.write(out / layouts.stem(layout))
         print_notice(f"written: {join_file_names(written, out)}")
 
 
-def datasets_export(
-    name: Annotated[str, argument("DATASET", "A data set, or the path of its file.")],
-    form: Annotated[str, option("FORM", "arff, meka, csv, svmlight, xmc, npz or parquet.", "--format")],
+def export(
+    name: DataSet,
+    form: Annotated[str, option("arff|meka|csv|svmlight|xmc|npz|parquet", "The form of the files.", "--format")],
     out: Annotated[Path, option("DIR", "The folder to write into.")] = Path("exported"),
     settings: DataOptions = None,
 ) -> None:
@@ -166,22 +166,19 @@ def datasets_export(
 
     Its division for training and testing is written, too, if it has one.
     """
-    from mlcdr.data.dataset import load_dataset
-    from mlcdr.data.export import WRITERS, export
+    from mlcdr.data import export as exporting
     from mlcdr.data.files import NoDivisionError
 
-    if form not in WRITERS:
-        raise typer.BadParameter(f"{form!r} is not one of {', '.join(WRITERS)}", param_hint="--format")
     options = read_options(settings)
-    dataset = load_dataset(name, **options)
-    try:
-        divided = load_dataset(name, part="predefined", **options)
-    except NoDivisionError:
-        divided = None
-    written = export(dataset, form, out)
-    if divided is not None:
-        written += export(divided.rows(slice(divided.n_train)), form, out, "train")
-        written += export(divided.rows(slice(divided.n_train, None)), form, out, "test")
+    dataset = mlcdr.load_dataset(name, **options)
+    parts = {"": dataset}
+    with contextlib.suppress(NoDivisionError):
+        divided = mlcdr.load_dataset(name, part="predefined", **options)
+        parts["train"] = divided.rows(slice(divided.n_train))
+        parts["test"] = divided.rows(slice(divided.n_train, None))
+    written: list[Path] = []
+    for part, rows in parts.items():
+        written += exporting.export(rows, form, out, part)
     for path in dict.fromkeys(written):
         print(path)
     if form in ("csv", "parquet"):
@@ -189,8 +186,8 @@ def datasets_export(
         print_notice(f"in a config: {{{written[0]}: {{labels: {-dataset.n_labels}{text}}}}}")
 
 
-def datasets_plot(
-    name: Annotated[str, argument("DATASET", "A data set, or the path of its file.")],
+def plot(
+    name: DataSet,
     out: Annotated[Path, option("DIR", "The folder to write into.")] = Path("figures"),
     order: Annotated[
         Literal["auto", "file", "frequency", "similar"],
@@ -206,18 +203,17 @@ def datasets_plot(
 
     The figures show correlations, imbalance, label sets, and a projection.
     """
-    from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 
-    dataset = load_dataset(name, **read_options(settings))
+    dataset = mlcdr.load_dataset(name, **read_options(settings))
     for path in data_figures.write_all(dataset, out, order, projection):
-        print(escape_control_characters(str(path)))
+        print_lines(path)
 
 
-def datasets_splits(
+def splits(
     names: Annotated[list[str], argument("DATASET", "Data sets, by name or path.")],
-    folds: Annotated[int, option("N", "Number of folds.", min=2)] = 10,
-    seed: Annotated[int, option("N", "As `seed` of a config's splits.", min=0)] = 1,
+    folds: Annotated[int, number("N", "Number of folds.", least=2)] = 10,
+    seed: Annotated[int, number("N", "As `seed` of a config's splits.", least=0)] = 1,
     groups: Annotated[str | None, option("FEATURE", "Keep rows with the same value of a feature together.")] = None,
     stratified: Annotated[
         Literal["blind", "labels", "pairs"],

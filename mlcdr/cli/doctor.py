@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Container
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -117,13 +118,17 @@ def _check_plug_ins() -> list[Finding]:
     findings = []
     for family, built_in in BUILT_IN.items():
         for point in plug_ins(f"mlcdr.{family}"):
-            problem = ""
-            if point.name in built_in:
-                problem = ": hidden by the built-in component of the same name"
-            else:
-                try:
-                    resolve(family, point.name)
-                except UserError as error:
-                    problem = f": {error}"
+            problem = _find_problem(family, point.name, built_in)
             findings.append(Finding(f"plug-in {family}", f"{point.name} = {point.value}{problem}", ok=not problem))
     return findings
+
+
+def _find_problem(family: str, name: str, built_in: Container[str]) -> str:
+    """Why a component of another package cannot be used; empty if it can be."""
+    if name in built_in:
+        return ": hidden by the built-in component of the same name"
+    try:
+        resolve(family, name)
+    except UserError as error:
+        return f": {error}"
+    return ""

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,11 +14,12 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import argument, option
-from mlcdr.cli.printing import print_notice
-from mlcdr.errors import UserError, escape_control_characters, plural
+from mlcdr.errors import UserError, plural
+from mlcdr.standard_streams import print_lines, print_notice
 
 if TYPE_CHECKING:
     from mlcdr.testing.checking import Outcome
+    from mlcdr.testing.subject import Subject
 
 _CASES = 3  # the most data that are named with which a check failed
 
@@ -43,16 +45,17 @@ def new_method(
     with Path(new.file).open("x", encoding="utf-8") as file:
         file.write(new.text)
     module = Path(new.file).stem
-    print_notice(f"written: {new.file}, with the {part} {new.name}; change it into yours")
-    print_notice(f"check it:         mlcdr test {new.file}")
-    if part == "metric":
-        drafted = f"--metric hamming_loss --metric {module}.{new.name}"
-    else:
+    drafted = f"--metric hamming_loss --metric {module}.{new.name}"
+    if part != "metric":
         family = {"selector": "feature_space", "classifier": "learner"}.get(part, part)
         drafted = f"-m {family}:{module}.{new.name} -m plst"
-    print_notice(f"write a config:   mlcdr new {drafted} --out {module}.yaml")
-    print_notice(f"run it:           mlcdr run {module}.yaml")
-    print_notice("or add it to a config in this folder:")
+    print_notice(
+        f"written: {new.file}, with the {part} {new.name}; change it into yours\n"
+        f"check it:         mlcdr test {new.file}\n"
+        f"write a config:   mlcdr new {drafted} --out {module}.yaml\n"
+        f"run it:           mlcdr run {module}.yaml\n"
+        "or add it to a config in this folder:"
+    )
     print(new.config)
 
 
@@ -68,24 +71,16 @@ def check_methods(
     Exit code 1 if one does not hold. Metrics are checked likewise. A plug-in of an installed package is named as in a
     config. Failures of the same cause are printed together.
     """
-    import_from_here()
     from mlcdr.testing.candidates import load
-    from mlcdr.testing.checking import check
 
-    found = []
-    for subject in load(what, set_ or ()):
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            outcomes = list(check(subject, without or ()))
-        found.append((subject, outcomes))
-        lines = printed.getvalue().splitlines()
-        if lines:
-            print_notice(f"remark: {subject.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")
-    worst = 0
+    import_from_here()
+    found = [(subject, _check(subject, without or ())) for subject in load(what, set_ or ())]
+    code = 0
     for subject, outcomes in found:
-        failed = any(outcome.verdict == "FAILED" for outcome in outcomes)
-        worst = max(worst, failed)
-        verdict = "FAILED" if failed else "ok"
-        print(escape_control_characters(f"{verdict:<6}  {subject.family} {subject.name}: {_count(outcomes)}"))
+        verdict = "ok"
+        if any(outcome.verdict == "FAILED" for outcome in outcomes):
+            verdict, code = "FAILED", 1
+        print_lines(f"{verdict:<6}  {subject.family} {subject.name}: {_count(outcomes)}")
     for subject, outcomes in found:
         print()
         print(subject.name)
@@ -94,7 +89,19 @@ def check_methods(
             for outcome in outcomes:
                 if outcome.verdict == verdict:
                     _print_outcome(verdict, outcome.law, outcome.why or outcome.requires)
-    raise typer.Exit(worst)
+    raise typer.Exit(code)
+
+
+def _check(subject: Subject, without: Sequence[str]) -> list[Outcome]:
+    """Check one class or metric; remarks if it prints."""
+    from mlcdr.testing.checking import check
+
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        outcomes = list(check(subject, without))
+    lines = printed.getvalue().splitlines()
+    if lines:
+        print_notice(f"remark: {subject.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")
+    return outcomes
 
 
 def _count(outcomes: list[Outcome]) -> str:
@@ -116,7 +123,7 @@ def _print_failures(outcomes: list[Outcome]) -> None:
     for group in group_by_cause(outcomes):
         line = group[0].place.removeprefix(":")
         place = f"  (line {line})" if line else ""
-        print(escape_control_characters(f"  FAILED  {group[0].why}{place}"))
+        print_lines(f"  FAILED  {group[0].why}{place}")
         for law, failures in itertools.groupby(group, lambda outcome: outcome.law):
             same = list(failures)
             cases = [outcome.case for outcome in same if outcome.case]
@@ -126,4 +133,4 @@ def _print_failures(outcomes: list[Outcome]) -> None:
 
 
 def _print_outcome(verdict: str, law: str, text: str) -> None:
-    print(escape_control_characters(f"  {verdict:<8}{law:<18}{text}"))
+    print_lines(f"  {verdict:<8}{law:<18}{text}")

@@ -9,20 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import mlcdr
 from mlcdr.errors import escape_control_characters, plural
+from mlcdr.standard_streams import print_lines, print_notice
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mlcdr.experiment.model import Experiment
     from mlcdr.results.failures import Cause
     from mlcdr.results.results import Results
 
 _CAUSES = 10  # the most causes of failures that are shown
-
-
-def print_notice(text: str) -> None:
-    """Print a text to standard error, apart from the output of a command."""
-    for line in text.split("\n"):
-        print(escape_control_characters(line), file=sys.stderr)
 
 
 def print_table(table: Any) -> None:
@@ -46,11 +44,16 @@ def print_tables(found: Results) -> None:
 
 def print_published(folders: list[Path], table: str) -> None:
     """Print the comparison of results folders with a published table, `PAPER/TABLE`."""
-    from mlcdr.papers.published import compare_with_published
-    from mlcdr.results.results import open_results
+    from mlcdr.papers.printed import full_name, list_files
 
-    for each in compare_with_published([open_results(folder) for folder in folders], table):
+    compared: Any = mlcdr.compare(*folders, published=full_name(table, list_files()))
+    for each in compared:
         print_table(each)
+
+
+def rows_of(frame: pd.DataFrame) -> list[tuple[str, ...]]:
+    """The names of a frame's columns, and its rows, as texts."""
+    return [tuple(frame), *frame.astype(str).itertuples(index=False, name=None)]
 
 
 def print_columns(rows: Sequence[Sequence[str]]) -> None:
@@ -58,8 +61,7 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
     shown = [[escape_control_characters(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     for row in shown:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        print("  ".join(cells).rstrip())
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def format_size(experiment: Experiment) -> str:
@@ -78,18 +80,21 @@ def format_size(experiment: Experiment) -> str:
 def print_causes(causes: Sequence[Cause], file: TextIO) -> None:
     """Print a line for each of the first causes of failures."""
     for cause in causes[:_CAUSES]:
-        print(format_cause(cause), file=file)
+        print_lines(format_cause(cause), file)
     if len(causes) > _CAUSES:
-        print(f"{len(causes) - _CAUSES} more causes of failure; `mlcdr status --details` shows them", file=file)
+        print_lines(f"{len(causes) - _CAUSES} more causes of failure; `mlcdr status --details` shows them", file)
 
 
 def format_cause(cause: Cause) -> str:
     """The line on failed trials of one cause; a crash is printed as such."""
-    line = f"failed: {cause.describe()}"
+    told = cause.describe()
     crashed = "crashed: "  # the beginning of such a reason
-    if cause.reason.startswith(crashed):
-        line = crashed + cause.describe().replace(crashed, "", 1)
-    return escape_control_characters(line)
+    return crashed + told.replace(crashed, "", 1) if cause.reason.startswith(crashed) else f"failed: {told}"
+
+
+def describe_pending(number: int, folder: Path) -> str:
+    """How many trials of a results folder are pending, and what computes them."""
+    return f"{plural(number, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
 
 
 def print_written(paths: Sequence[Path], folder: Path) -> None:

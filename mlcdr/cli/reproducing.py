@@ -11,9 +11,10 @@ import typer
 
 from mlcdr.cli import data_sets
 from mlcdr.cli.arguments import Jobs, Out, Set, argument, switch
-from mlcdr.cli.printing import format_size, print_columns, print_notice, print_published
-from mlcdr.cli.running import conclude, load_to_run, refuse_same_name
+from mlcdr.cli.printing import format_size, print_columns, print_published
+from mlcdr.cli.running import conclude, load_to_run
 from mlcdr.errors import ResultsError
+from mlcdr.standard_streams import print_notice
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
@@ -39,13 +40,12 @@ def reproduce(
         return
     facts = recipes.facts_table(target)
     if facts:
-        data_sets.datasets_table(None, layout=facts, published=facts, out=None)
+        data_sets.table(None, layout=facts, published=facts, out=None)
         return
     changes = set_ or []
     steps = recipes.steps(target, small, large)
     recipes.require_data([recipes.experiment_of(step, changes) for step in steps], target)
-    experiments = [load_to_run(step.recipe.path, [*step.overrides, *changes]) for step in steps]
-    refuse_same_name([step.recipe.path for step in steps], experiments)
+    experiments = load_to_run([(step.recipe.path, [*step.overrides, *changes]) for step in steps])
     planned = list(zip(steps, experiments, strict=True))
     if len(planned) > 1:
         print_notice(f"{target}: {len(planned)} experiments, one after another")
@@ -59,12 +59,14 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
     from mlcdr.api.running import compute
     from mlcdr.papers import recipes
 
-    compared = [_compared_with(target, step, experiment) for step, experiment in planned]
-    folders: dict[tuple[str, str], list[Path]] = {}
+    last: dict[tuple[str, str], Experiment] = {}  # what is compared → the last run for it
+    for step, experiment in planned:
+        last |= dict.fromkeys(_compared_with(target, step, experiment), experiment)
+    folders: dict[tuple[str, str], list[Path]] = {key: [] for key in last}
     worst = 0
-    for k, (step, experiment) in enumerate(planned):
-        workers = jobs
+    for step, experiment in planned:
         print_notice(_format_step(step))
+        workers = jobs
         if jobs == 0 and recipes.measures_times(target, step, experiment):
             workers = 1
             print_notice("it reports times, so one trial runs at a time")
@@ -72,13 +74,11 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
         worst = max(worst, conclude(report, False))
         if report.interrupted:
             break
-        later = set(itertools.chain(*compared[k + 1 :]))
-        for key in compared[k]:
+        for key in _compared_with(target, step, experiment):
             if report.done:
-                folders.setdefault(key, []).append(report.folder)
-            if key in folders and key not in later:
-                table, _ = key
-                worst = max(worst, _compare_with_printed(table, folders[key]))
+                folders[key].append(report.folder)
+            if folders[key] and last[key] is experiment:
+                worst = max(worst, _compare_with_printed(key[0], folders[key]))
     return worst
 
 
@@ -115,47 +115,44 @@ def _list_recipes() -> None:
     from mlcdr.papers import recipes
 
     known = recipes.recipes()
-    shown: list[tuple[str, ...]] = [("name", "printed cells", "data sets", "options")]
-    paper = None
-    for row in sorted(_describe_targets(known)):
-        if row[0].partition("/")[0] != paper:
-            shown.append(("", "", "", ""))
-        paper = row[0].partition("/")[0]
-        shown.append(row)
+    rows = sorted(_describe_targets(known))
+    shown = [("name", "printed cells", "data sets", "options")]
+    for _, of_paper in itertools.groupby(rows, lambda row: row[0].partition("/")[0]):
+        shown += [("", "", "", ""), *of_paper]
     print_columns(shown)
     _print_missing(known)
 
 
-def _describe_targets(known: Mapping[str, Recipe]) -> Iterator[tuple[str, ...]]:
+def _describe_targets(known: Mapping[str, Recipe]) -> Iterator[tuple[str, str, str, str]]:
     """A row for each config; for each table that other configs fill; and for each table of facts about data sets."""
     from mlcdr.papers import printed, recipes
 
     for name, recipe in known.items():
-        n_cells = len(printed.read_cells(recipe.table)) if recipe.table else 0
-        n_datasets = len(recipe.outline.datasets)
-        at_hand = n_datasets - len(recipes.missing([recipe.outline]))
-        options = "" if recipe.lacks() else " ".join(_list_options(recipe, known))
-        yield name, str(n_cells or "none"), f"{at_hand} of {n_datasets} available", options
+        cells = str(len(printed.read_cells(recipe.table))) if recipe.table else "none"
+        datasets = recipe.outline.datasets
+        at_hand = len(datasets) - len(recipes.missing([recipe.outline]))
+        options = "" if recipe.lacks() else _list_options([recipe], known)
+        yield name, cells, f"{at_hand} of {len(datasets)} available", options
     for name, by_these in recipes.filled_by_others().items():
+        cells = str(len(printed.read_cells(name)))
         by = ", ".join(recipe.path.stem for recipe in by_these)
-        has_large = any("--large" in _list_options(recipe, known) for recipe in by_these)
-        yield name, str(len(printed.read_cells(name))), f"by {by}", "--small --large" if has_large else "--small"
+        yield name, cells, f"by {by}", _list_options(by_these, known)
     for name in printed.list_facts_tables():
         if recipes.facts_table(name):
             yield name, "facts", "counted on the data", ""
 
 
-def _list_options(recipe: Recipe, known: Mapping[str, Recipe]) -> list[str]:
-    """The options with which a config can be run."""
+def _list_options(run: list[Recipe], known: Mapping[str, Recipe]) -> str:
+    """The options with which some configs can be run."""
     from mlcdr.papers.recipes import SMALL
     from mlcdr.results.joining import LARGE
 
     options = []
-    if recipe.variant != SMALL:
+    if all(recipe.variant != SMALL for recipe in run):
         options.append("--small")
-    if f"{recipe.name}_{LARGE}" in known:
+    if any(f"{recipe.name}_{LARGE}" in known for recipe in run):
         options.append("--large")
-    return options
+    return " ".join(options)
 
 
 def _print_missing(known: Mapping[str, Recipe]) -> None:

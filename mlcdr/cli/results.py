@@ -9,8 +9,9 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, argument, option, read_options, switch
-from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
-from mlcdr.errors import ResultsError, escape_control_characters
+from mlcdr.cli.printing import join_file_names, print_table, print_tables
+from mlcdr.errors import ResultsError
+from mlcdr.standard_streams import print_lines, print_notice
 
 
 def table(
@@ -61,7 +62,7 @@ def plot(
         if of_labels is not None:
             written += frequency_figures.write_all(found, of_labels)
     for path in written:
-        print(escape_control_characters(str(path)))
+        print_lines(path)
 
 
 def report(folder: Folder) -> None:
@@ -72,11 +73,11 @@ def report(folder: Folder) -> None:
     from mlcdr.report import report as page
     from mlcdr.results.record import read_failures
 
-    print(escape_control_characters(str(page.write(folder))))
+    print_lines(page.write(folder))
     try:
         read_failures(folder)
     except ResultsError as error:  # the page shows this, too
-        print_notice(str(error))
+        print_notice(error)
 
 
 def predict(

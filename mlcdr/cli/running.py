@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, option, switch
-from mlcdr.cli.printing import join_file_names, print_causes, print_notice, print_tables
-from mlcdr.errors import ResultsError, UserError, plural
+from mlcdr.cli.printing import describe_pending, join_file_names, print_causes, print_tables
+from mlcdr.errors import ResultsError, UserError
+from mlcdr.standard_streams import print_notice
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:
@@ -40,8 +42,7 @@ def run(
     find a method that cannot work before you run it, use `mlcdr check --try`.
     """
     # before the runner is imported: that takes longer than to find a mistake
-    experiments = [load_to_run(config, set_, quiet) for config in configs]
-    refuse_same_name(configs, experiments)
+    experiments = load_to_run([(config, set_ or ()) for config in configs], quiet)
     from mlcdr.api.running import compute
 
     worst = 0
@@ -66,7 +67,7 @@ def retry(
     config = folder / "experiment.yaml"
     if not is_regular_file(config):
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` creates one")
-    experiment = load_to_run(config, None, quiet)
+    (experiment,) = load_to_run([(config, ())], quiet)
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to this name")
     from mlcdr.api.running import compute
@@ -81,30 +82,35 @@ def retry(
         print_notice(f"{folder}: no failed trials")
     pending = report.planned - report.done - len(report.failures)
     if pending and not quiet:
-        are, them = ("is", "it") if pending == 1 else ("are", "them")
-        print_notice(f"{plural(pending, 'trial')} {are} still pending; `mlcdr run {config}` computes {them}")
+        print_notice(describe_pending(pending, folder))
     raise typer.Exit(code)
 
 
 # -------------------------------------------------------------------- before and after a run
 
 
-def load_to_run(config: Path, overrides: list[str] | None, quiet: bool = False) -> Experiment:
-    """The experiment of a file, to be run; modules from anywhere are trusted, and printed before they are imported."""
+def load_to_run(runs: Iterable[tuple[Path, Sequence[str]]], quiet: bool = False) -> list[Experiment]:
+    """The experiments of some files with changes, to be run; their modules are trusted, and printed before the import.
+
+    Raises
+    ------
+    UserError
+        When one is wrong, or two would write into the same results folder.
+    """
     from mlcdr.api.loading import load_experiment
 
-    return load_experiment(config, overrides or (), announce=None if quiet else print_notice)
-
-
-def refuse_same_name(configs: list[Path], experiments: list[Experiment]) -> None:
-    """Raise a UserError where two experiments would write into the same results folder."""
+    announce = None if quiet else print_notice
     first: dict[str, Path] = {}
-    for config, experiment in zip(configs, experiments, strict=True):
+    found = []
+    for config, changes in runs:
+        experiment = load_experiment(config, changes, announce=announce)
         name = experiment.name
         if name in first:
             same = f"{name!r} is the name of {first[name]} too; they would share a results folder"
             raise UserError(f"{config}: name: {same}")
         first[name] = config
+        found.append(experiment)
+    return found
 
 
 def conclude(report: RunReport, quiet: bool) -> int:
@@ -130,12 +136,9 @@ def conclude(report: RunReport, quiet: bool) -> int:
 def _conclude_results(report: RunReport, quiet: bool) -> None:
     """Write the tables and figures, print the tables and what was computed."""
     from mlcdr.api.running import write_outputs
-    from mlcdr.results.results import import_results, open_results
     from mlcdr.tables.tables import list_entries
 
-    # the exports have the same numbers as the record, and are read faster
-    found = import_results(report.folder) if report.unchanged else open_results(report.folder)
-    written, problem = write_outputs(found, report)
+    found, written, problem = write_outputs(report)
     if problem:
         print_notice(f"no table: {problem}")  # the failures, which are printed next, show why
     if quiet:
@@ -157,7 +160,9 @@ def _print_failures(report: RunReport) -> None:
     from mlcdr.results.failures import gather_causes
     from mlcdr.results.record import Failed
 
-    failed = [Failed(trial.dataset, trial.method, trial.point, trial.split, error) for trial, error in report.failures]
+    failed = []
+    for trial, error in report.failures:
+        failed.append(Failed(trial.dataset, trial.method, trial.point, trial.split, error))
     print_causes(gather_causes(failed), sys.stderr)
     crashed = f" ({report.crashed} of them crashed)" if report.crashed else ""
     print_notice(

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlcdr.cli.arguments import Folder, switch
-from mlcdr.cli.printing import format_cause, print_causes, print_columns
-from mlcdr.errors import ResultsError, escape_control_characters, plural
+from mlcdr.cli.printing import describe_pending, format_cause, print_causes, print_columns, rows_of
+from mlcdr.errors import ResultsError, plural
+from mlcdr.standard_streams import print_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +42,10 @@ def status(
         _print_each(inner)
         return
     found = progress(folder)
-    print(escape_control_characters(f"{folder}: {_describe_state(folder, found)}"))
+    print_lines(f"{folder}: {_describe_state(folder, found)}")
     if found.run.state == "starting":
         return
-    _print_counts(found, details)
+    _print_counts(found.counts, details)
     if found.counts["pending"].any():
         print(_describe_rest(found))
     causes = gather_causes(found.failures)
@@ -58,17 +59,19 @@ def _print_each(folders: Iterable[Path]) -> None:
     """Print a line for each results folder: its state and counts."""
     from mlcdr.results.record import progress
 
-    rows: list[tuple[str, ...]] = [("results", "state", "planned", "done", "failed", "pending")]
+    columns = ["planned", "done", "failed", "pending"]
+    rows: list[tuple[str, ...]] = [("results", "state", *columns)]
     for folder in folders:
         try:
             found = progress(folder)
         except ResultsError as error:
-            rows.append((str(folder), str(error).partition(": ")[2], *["–"] * 4))
+            _, _, why = str(error).partition(": ")
+            rows.append((str(folder), why, "–", "–", "–", "–"))
             continue
-        totals = found.counts[["planned", "done", "failed", "pending"]].sum()
-        # `retry` ends with pending trials
-        ended = found.run.state == "finished" and totals["pending"]
-        state = "incomplete" if ended else found.run.state
+        totals = found.counts[columns].sum()
+        state: str = found.run.state
+        if state == "finished" and totals["pending"]:  # so `retry` ends
+            state = "incomplete"
         rows.append((str(folder), state, *totals.astype(str)))
     print_columns(rows)
 
@@ -77,37 +80,31 @@ def _describe_state(folder: Path, found: Progress) -> str:
     """What the last run of a folder does, or how it ended."""
     last = found.run
     again = "run the same command again to continue"
-    if last.state == "starting":
-        return f"starting since {last.started}; not planned yet"
-    if last.state == "running":
-        return f"running since {last.started}, workers: {last.jobs}"
-    if last.state == "interrupted":
-        return f"interrupted at {last.ended}; {again}"
-    if last.state == "crashed":
-        if last.error:
-            return f"ended by an error at {last.ended}: {last.error}"
-        return f"crashed: started at {last.started}, its process has ended; {again}"
-    if last.state == "unknown":
-        return f"started at {last.started} on {last.host}, not ended; `mlcdr status` on that host shows more"
+    if last.state == "crashed" and last.error:
+        return f"ended by an error at {last.ended}: {last.error}"
     pending = int(found.counts["pending"].sum())
-    if pending:  # `retry` ends with pending trials
-        rest = f"{plural(pending, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
-        return f"ended at {last.ended}, {rest}"
-    return f"finished at {last.ended}"
+    if last.state == "finished" and pending:  # so `retry` ends
+        return f"ended at {last.ended}, {describe_pending(pending, folder)}"
+    states = {
+        "starting": f"starting since {last.started}; not planned yet",
+        "running": f"running since {last.started}, workers: {last.jobs}",
+        "interrupted": f"interrupted at {last.ended}; {again}",
+        "crashed": f"crashed: started at {last.started}, its process has ended; {again}",
+        "unknown": f"started at {last.started} on {last.host}, not ended; `mlcdr status` on that host shows more",
+        "finished": f"finished at {last.ended}",
+    }
+    return states[last.state]
 
 
-def _print_counts(found: Progress, details: bool) -> None:
+def _print_counts(counts: pd.DataFrame, details: bool) -> None:
     """Print how far each method is on each data set; crashed trials have a column where there are some."""
-    counts = found.counts
     if not counts["crashed"].any():
         counts = counts.drop(columns="crashed")
     whole = counts.drop(columns=["dataset", "method"]).sum()
     if len(counts) > _ROWS and not details:
         counts = _count_together(counts)
-    rows: list[tuple[str, ...]] = [("data set", "method", *whole.index)]
-    rows += counts.astype(str).itertuples(index=False, name=None)
-    rows.append(("all", "", *whole.astype(str)))
-    print_columns(rows)
+    rows = rows_of(counts.rename(columns={"dataset": "data set"}))
+    print_columns([*rows, ("all", "", *whole.astype(str))])
 
 
 def _count_together(counts: pd.DataFrame) -> pd.DataFrame:
@@ -145,13 +142,13 @@ def _print_details(causes: Sequence[Cause]) -> None:
 
     for cause in causes:
         print()
-        print(format_cause(cause))
-        places: dict[tuple[str, str], list[Failed]] = {}
+        print_lines(format_cause(cause))
+        places: dict[str, list[Failed]] = {}
         for failure in cause.failures:
-            places.setdefault((failure.dataset, failure.method), []).append(failure)
-        for (dataset, method), failures in places.items():
+            places.setdefault(f"{failure.dataset}, {failure.method}", []).append(failure)
+        for place, failures in places.items():
             for point, splits in list_places(failures):
-                where = f"{method}, {point}" if point else method
-                print(escape_control_characters(f"  {dataset}, {where}, splits {splits}"))
+                at = f", {point}" if point else ""
+                print_lines(f"  {place}{at}, splits {splits}")
         for line in cause.failures[0].error.splitlines():
-            print(escape_control_characters(f"    {line}"))
+            print_lines(f"    {line}")

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -67,57 +66,62 @@ def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
     params = dict(read_setting(text) for text in settings)
     known: list[str] = []
     found: list[Subject] = []
-    for each in _find(written):
-        if isinstance(each, PartSubject):
-            own = registry.parameters(each.target)
-            known += own
-            each = replace(each, params={name: params[name] for name in params if name in own})
-        found.append(each)
+    for family, target in _find(written):
+        if family == METRIC:
+            found.append(MetricSubject(family, target))
+            continue
+        own = registry.parameters(target)
+        known += own
+        its = {name: value for name, value in params.items() if name in own}
+        found.append(PartSubject(family, target, its))
     for name in params:
         if name not in known:
             raise UserError(f"--set {name}: no class has this parameter{suggest_name(name, known)}")
-    for each in found:
-        try:
-            if isinstance(each, PartSubject):
-                each.make()
-        except TypeError as error:
-            name = each.target.__name__
-            raise UserError(f"{name} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`") from error
+    for subject in found:
+        _try_to_make(subject)
     return found
 
 
-def _find(written: str) -> list[Subject]:
+def _try_to_make(subject: Subject) -> None:
+    """Make an instance of a class; raises UserError where it needs parameters."""
+    try:
+        if isinstance(subject, PartSubject):
+            subject.make()
+    except TypeError as error:
+        name = subject.target.__name__
+        raise UserError(f"{name} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`") from error
+
+
+def _find(written: str) -> list[tuple[str, Any]]:
+    """What a file or a name leads to, each with its family; errors as `load`."""
     path = Path(written)
     if path.suffix == ".py" or path.exists() or path.name != written:
         module = _import_file(path)
         public = [value for name, value in vars(module).items() if not name.startswith("_")]
-        own = [value for value in public if getattr(value, "__module__", None) == module.__name__]
+        own = [each for each in public if getattr(each, "__module__", None) == module.__name__]
         return _select(written, own)
-    found: list[Subject] = []
-    known = list(metric_names.offered())
-    if written in known:
-        target = metric_names.offered()[written]
-        found.append(MetricSubject(METRIC, registry.import_target(f"metric {written!r}", target)))
+    metrics = metric_names.offered()
+    found = []
+    known = list(metrics)
+    if written in metrics:
+        found.append((METRIC, registry.import_target(f"metric {written!r}", metrics[written])))
     for family in registry.BUILT_IN:
         known += registry.names(family)
         if written in registry.names(family):
-            found.append(PartSubject(family, registry.resolve(family, written)))
+            found.append((family, registry.resolve(family, written)))
     if found:
         return found
-    if "." in written:
-        module_name, _, name = written.rpartition(".")
+    module_name, dot, name = written.rpartition(".")
+    if dot:
         return _select(written, [registry.import_target(repr(written), f"{module_name}:{name}")])
     hint = suggest_name(written, known)
     raise UserError(f"{written}: neither a Python file (NAME.py) nor the name of a component{hint}")
 
 
-def _select(written: str, values: Iterable[Any]) -> list[Subject]:
-    """The parts of methods, and the metrics, among what a file holds; errors as `load`."""
-    found: list[Subject] = []
-    for value in values:
-        family = find_family(value)
-        if family:
-            found.append(MetricSubject(METRIC, value) if family == METRIC else PartSubject(family, value))
+def _select(written: str, values: Iterable[Any]) -> list[tuple[str, Any]]:
+    """The parts of methods, and the metrics, among what a file holds, each with its family."""
+    sorted_out = [(find_family(value), value) for value in values]
+    found = [(family, value) for family, value in sorted_out if family]
     if not found:
         needed = [f"  {family}: {join_words(methods)}" for family, methods in REQUIRED.items()]
         raise UserError(

@@ -10,7 +10,7 @@ from typing import Literal
 from mlcdr.errors import UserError, without_numbers
 from mlcdr.testing import laws
 from mlcdr.testing.exceptions import DoesNotApply, Violation, describe_exception, find_file, find_place
-from mlcdr.testing.subject import METRIC, Subject
+from mlcdr.testing.subject import Subject
 
 Verdict = Literal["ok", "FAILED", "skipped"]
 
@@ -49,19 +49,19 @@ def check(subject: Subject, without: Collection[str] = ()) -> Iterator[Outcome]:
     UserError
         When one of these names is unknown.
     """
-    obeyed = laws.OF_METRICS if subject.family == METRIC else laws.OF_PARTS
+    known = list(map(laws.name_of, laws.LAWS))
     for name in without:
-        if name not in laws.NAMES:
-            raise UserError(f"unknown check {name!r} (known: {', '.join(map(laws.name_of, obeyed))})")
-    for law in obeyed:
-        held = Outcome(laws.name_of(law), law.__doc__ or "", "ok")
-        if held.law in without:
-            yield replace(held, verdict="skipped", why="excluded by --without")
-        else:
-            yield from _run(law, subject, held)
+        if name not in known:
+            raise UserError(f"unknown check {name!r} (known: {', '.join(known)})")
+    for law, kind in laws.LAWS.items():
+        if isinstance(subject, kind):
+            yield from _run(law, subject, without)
 
 
-def _run(law: laws.Law, subject: Subject, held: Outcome) -> list[Outcome]:
+def _run(law: laws.Law, subject: Subject, without: Collection[str]) -> list[Outcome]:
+    held = Outcome(laws.name_of(law), law.__doc__ or "", "ok")
+    if held.law in without:
+        return [replace(held, verdict="skipped", why="excluded by --without")]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -75,14 +75,14 @@ def _run(law: laws.Law, subject: Subject, held: Outcome) -> list[Outcome]:
 
 def _fail(held: Outcome, failure: Exception, subject: Subject) -> Outcome:
     """The outcome of a law that does not hold."""
-    case = failure.case if isinstance(failure, Violation) else ""
-    found = failure.why if isinstance(failure, Violation) else failure
+    violation = failure if isinstance(failure, Violation) else Violation(failure)
+    found = violation.why
     why, place = str(found), ""
     if isinstance(found, Exception):
         why = describe_exception(found)
         place = find_place(found, find_file(subject.target))
     cause = f"{type(found).__name__} {place}" if place else without_numbers(why)
-    return replace(held, verdict="FAILED", why=why, case=case, place=place, cause=cause)
+    return replace(held, verdict="FAILED", why=why, case=violation.case, place=place, cause=cause)
 
 
 def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
@@ -91,4 +91,8 @@ def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
     for each in outcomes:
         if each.verdict == "FAILED":
             groups.setdefault(each.cause, []).append(each)
-    return sorted(groups.values(), key=lambda group: -len({each.law for each in group}))
+    return sorted(groups.values(), key=_count_laws, reverse=True)
+
+
+def _count_laws(outcomes: list[Outcome]) -> int:
+    return len({each.law for each in outcomes})

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcdr.errors import UserError, join_words, suggest_name
+from mlcdr.errors import UserError
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -49,17 +49,18 @@ def draft_method(name: str, part: str) -> NewMethod:
     Raises
     ------
     UserError
-        When the part is unknown, or a config could not refer to a module of this name.
+        When a config could not refer to a module of this name.
     """
     name = name.removesuffix(".py")
-    if part not in KINDS:
-        raise UserError(f"--part: {part!r} is none of {join_words(list(KINDS), 'or')}{suggest_name(part, KINDS)}")
     _check_name(name)
     template = (TEMPLATES / f"{part}.py.txt").read_text(encoding="utf-8")
-    own = name if part == "metric" else "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+    own = name
+    if part != "metric":
+        own = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
     if own in re.findall(r"\w+", template) or keyword.iskeyword(own):
         raise UserError(f"{name}: {own} means something else in the file of a {part}; choose a longer name")
-    text, config = (each.replace("MyMethod", own).replace("my_method", name) for each in (template, KINDS[part]))
+    text = template.replace("MyMethod", own).replace("my_method", name)
+    config = KINDS[part].replace("MyMethod", own).replace("my_method", name)
     return NewMethod(f"{name}.py", text, own, config)
 
 

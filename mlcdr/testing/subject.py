@@ -30,6 +30,24 @@ METRIC = "metric"
 _AS_THEY_ARE = slice(None)
 
 
+def make_problem(n: int = 80, d: int = 8, k: int = 5, seed: int = 0) -> tuple[Array, Array]:
+    """Features and labels that depend on them; no two labels have the same frequency. They are read-only."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    scores = X @ rng.standard_normal((d, k)) / np.sqrt(d) + 0.3 * rng.standard_normal((n, k))
+    # one threshold a label: the labels have 60 % of the rows, and so on down to 15 %
+    thresholds = np.quantile(scores, np.linspace(0.4, 0.85, k), axis=0).diagonal()
+    Y = (scores > thresholds).astype(np.uint8)
+    X.setflags(write=False)
+    Y.setflags(write=False)
+    return X, Y
+
+
+X, Y = make_problem()
+NEW, _ = make_problem(seed=1)
+"""What parts are fitted to, and new rows."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """What is tested.
@@ -73,14 +91,14 @@ class PartSubject(Subject):
     def compose(self, **changes: Any) -> ComposedClassifier:
         """A method that contains a new instance."""
         part = self.make(**changes)
+        if self.family == "feature_space":
+            return ComposedClassifier(LeastSquares(), feature_space=[part])
         if self.family == "learner":
             return ComposedClassifier(BinaryRelevance(part) if is_for_one_label(part) else part)
         if self.family == "instance_space":
             return ComposedClassifier(part)
         if self.family == "clusterer":
             return ComposedClassifier(CBMLC(BinaryRelevance(), n_clusters=3, clusterer=part, random_state=0))
-        if self.family == "feature_space":
-            return ComposedClassifier(LeastSquares(), feature_space=[part])
         if self.family == "local_features":  # one label with its parent
             return ComposedClassifier(BayesianClassifierChain(root="strongest", features=part))
         learner = KernelRidge() if issubclass(self.target, KernelLabelSpace) else LeastSquares()
@@ -101,10 +119,8 @@ class PartSubject(Subject):
 
     def scores(self, rows: Order = _AS_THEY_ARE, labels: Order = _AS_THEY_ARE) -> Array:
         """The scores of new rows."""
-        X, Y = make_problem()
-        new = make_problem(seed=1)[0]
         order = np.arange(Y.shape[1])[labels]
-        found = self.score(X[rows], Y[rows][:, order], new)
+        found = self.score(X[rows], Y[rows][:, order], NEW)
         return found[:, np.argsort(order)]
 
 
@@ -139,25 +155,10 @@ def is_for_one_label(learner: Any) -> bool:
         return False
     if contracts.declared(learner, "one_label", contracts.Learner):
         return True
-    X, Y = make_problem()
     try:
-        predicted = clone(learner).fit(X, Y).predict(X)
-        return np.shape(predicted) != Y.shape
+        return np.shape(clone(learner).fit(X, Y).predict(X)) != Y.shape
     except Exception:  # the laws report it
         return True
-
-
-def make_problem(n: int = 80, d: int = 8, k: int = 5, seed: int = 0) -> tuple[Array, Array]:
-    """Features and labels that depend on them; no two labels have the same frequency. They are read-only."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    scores = X @ rng.standard_normal((d, k)) / np.sqrt(d) + 0.3 * rng.standard_normal((n, k))
-    # one threshold a label: the labels have 60 % of the rows, and so on down to 15 %
-    thresholds = np.quantile(scores, np.linspace(0.4, 0.85, k), axis=0).diagonal()
-    Y = (scores > thresholds).astype(np.uint8)
-    X.setflags(write=False)
-    Y.setflags(write=False)
-    return X, Y
 
 
 def make_count_features(seed: int = 0) -> Array:
@@ -168,6 +169,5 @@ def make_count_features(seed: int = 0) -> Array:
 
 def make_predictions() -> tuple[Array, Array, Array]:
     """True label sets, ordinary predictions of them, and the scores of the latter."""
-    truth = make_problem()[1]
-    scores = 0.6 * truth + 0.7 * np.random.default_rng(0).random(truth.shape)
-    return truth, (scores > 0.5).astype(np.uint8), scores
+    scores = 0.6 * Y + 0.7 * np.random.default_rng(0).random(Y.shape)
+    return Y, (scores > 0.5).astype(np.uint8), scores

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar
@@ -221,22 +219,7 @@ def test_mistakes_are_reported_before_anything_heavy_is_imported(tmp_path: Path)
     for what, wrong in MISTAKES.items():
         (tmp_path / f"{what}.yaml").write_text(yaml.safe_dump({**small.plain(path), **wrong}))
     files = [str(tmp_path / f"{what}.yaml") for what in MISTAKES]
-    done = subprocess.run([sys.executable, "-c", TELL, *files], cwd=tmp_path, capture_output=True, text=True)
+    done = small.python("-c", TELL, *files, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") >= len(MISTAKES)
     assert "mine.NotThere" in done.stdout
-
-
-LIST = """
-import sys
-from mlcdr.cli import components, configs
-components.methods()
-configs.schema()
-heavy = sorted({"scipy", "sklearn", "pandas"} & set(sys.modules))
-assert not heavy, heavy
-"""
-
-
-def test_components_are_listed_without_importing_anything_heavy() -> None:
-    done = subprocess.run([sys.executable, "-c", LIST], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -72,8 +72,7 @@ def test_what_comes_next(line: str, expected: list[str]) -> None:
 
 def complete_in_shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """What the command itself tells fish, on a narrow terminal."""
-    env = {**os.environ, **FISH, "COLUMNS": "20", "PYTHONPATH": str(ROOT), "_TYPER_COMPLETE_ARGS": line}
-    return subprocess.run([sys.executable, "-m", "mlcdr"], cwd=cwd, env=env, capture_output=True, text=True)
+    return small.command(cwd=cwd, **{**FISH, "COLUMNS": "20", "_TYPER_COMPLETE_ARGS": line})
 
 
 def test_a_long_description_stays_in_its_line(here: Path) -> None:
@@ -90,13 +89,12 @@ def test_an_error_is_not_printed_into_the_line(here: Path) -> None:
 def test_every_kind_of_parameter_is_known() -> None:
     """Names and numbers of one's own are not completed, and files by the shell itself; all else is."""
     free = {"N", "NUMBER", "NAME", "FEATURE", "ADDRESS", "NAME=VALUE", "CHECK", "FILE", "DIR", "MODEL"}
-    words = {"SHELL", "FORM"}
     root = get_command(app)
     groups = [root, root.commands["datasets"], root.commands["new"]]
     for command in [each for group in groups for each in group.commands.values()]:
         for parameter in command.params:
             if not getattr(parameter, "is_flag", False):
-                known = parameter.metavar.islower() or parameter.metavar in {*COMPLETERS, *free, *words}
+                known = parameter.metavar.islower() or parameter.metavar in {*COMPLETERS, *free}
                 assert known, (command.name, parameter.name)
 
 
@@ -109,9 +107,7 @@ def test_completion_imports_nothing_heavy() -> None:
         "    assert known, metavar\n"
         "print([m for m in ('sklearn', 'scipy', 'numpy', 'pandas', 'joblib') if m in sys.modules])"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert small.python("-c", code).stdout.strip() == "[]"
 
 
 def test_bash_completes(here: Path) -> None:

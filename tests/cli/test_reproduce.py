@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,12 +15,14 @@ from mlcdr.cli import reproducing
 from mlcdr.data import sources
 from mlcdr.errors import UserError
 from mlcdr.experiment.loading import load_experiment
+from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.papers import recipes
 from mlcdr.papers.printed import list_tables
 from mlcdr.papers.published import compare_with_published
 from mlcdr.results.joining import list_other_methods
 from mlcdr.results.results import open_results
+from tests import small
 from tests.results_folders import write_folder
 from tests.small import Outcome
 
@@ -168,27 +167,28 @@ def test_a_figure_laid_out_as_a_table_is_compared_apart_from_the_table(
     calls = []
     monkeypatch.setattr(reproducing, "_compare_with_printed", lambda table, found: calls.append((table, found)) or 0)
     monkeypatch.setattr(recipes, "require_data", lambda *_: None)
-    done = SimpleNamespace(interrupted=False, done=1, folder=Path("x"))
-    monkeypatch.setattr(running, "compute", lambda experiment, out, jobs: replace_folder(done, experiment.name))
+
+    def compute(experiment: Experiment, out: Path, jobs: int) -> SimpleNamespace:
+        return SimpleNamespace(interrupted=False, done=1, folder=Path(experiment.name))
+
+    monkeypatch.setattr(running, "compute", compute)
     monkeypatch.setattr(reproducing, "conclude", lambda *_: 0)
-    monkeypatch.setattr(reproducing, "load_to_run", lambda path, _: load_experiment(path, look_up=False))
+    monkeypatch.setattr(
+        reproducing, "load_to_run", lambda runs: [load_experiment(path, look_up=False) for path, _ in runs]
+    )
     assert mlcdr("reproduce", "sun-2017", "--large").code == 0
     of_table = [[each.name for each in found] for table, found in calls if table == "sun_2017_thesis/table3_2"]
     assert ["sun_2017_thesis_table3_2", "sun_2017_thesis_table3_2_large"] in of_table
     assert ["sun_2017_thesis_figure3_8"] in of_table
 
 
-def replace_folder(report: SimpleNamespace, name: str) -> SimpleNamespace:
-    return SimpleNamespace(**{**vars(report), "folder": Path(name)})
-
-
 def test_the_reduction_is_stated_and_small() -> None:
     (step,) = recipes.steps(TABLE3, small=True)
-    small, whole = recipes.experiment_of(step), step.recipe.experiment
+    reduced, whole = recipes.experiment_of(step), step.recipe.experiment
     assert step.description == "small: 4 of 8 data sets (emotions, genbase, scene, yeast), 20 of 100 repeats"
-    assert [spec.name for spec in small.datasets] == ["emotions", "genbase", "scene", "yeast"]
-    assert (small.name, small.splits.repeats) == ("chen_lin_2012_table3_small", 20)  # type: ignore[union-attr]
-    assert small.methods == whole.methods
+    assert [spec.name for spec in reduced.datasets] == ["emotions", "genbase", "scene", "yeast"]
+    assert (reduced.name, reduced.splits.repeats) == ("chen_lin_2012_table3_small", 20)  # type: ignore[union-attr]
+    assert reduced.methods == whole.methods
     (step,) = recipes.steps(f"{TABLE2}_large", small=True)
     assert step.description == "small: 1 of 2 data sets (corel5k)", "the smallest where none is small"
 
@@ -260,8 +260,8 @@ def test_a_paper_is_announced_and_each_table_compared_after_its_run(
 ) -> None:
     for path in (configs / "chen_lin_2012").glob("*_*.yaml"):
         path.unlink()
-    small = ["--set", "datasets=[yeast]", "--set", "splits.repeats=2", "-j", 1]
-    done = mlcdr("reproduce", "chen_lin_2012", *small)
+    quick = ["--set", "datasets=[yeast]", "--set", "splits.repeats=2", "-j", 1]
+    done = mlcdr("reproduce", "chen_lin_2012", *quick)
     assert done.code == 0, done.err
     told = done.err.splitlines()
     names = [f"chen_lin_2012/{name}" for name in ("figure1", "table3", "table4")]
@@ -324,12 +324,8 @@ def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "mlcdr", installed)  # what is compiled of it, too
     for source, target in copied.items():
         shutil.copytree(ROOT / source, tmp_path / "site" / target)
-    env = {key: value for key, value in os.environ.items() if key != "MLCDR_DATASETS"}
-    env |= {"PYTHONPATH": str(tmp_path / "site"), "COLUMNS": "100"}
-    line = [sys.executable, "-m", "mlcdr", "reproduce", TABLE3, "--set", "datasets=[yeast]"]
-    done = subprocess.run(
-        [*line, "--set", "splits.repeats=2", "-j", "1"], cwd=tmp_path, env=env, capture_output=True, text=True
-    )
+    line = ["reproduce", TABLE3, "--set", "datasets=[yeast]", "--set", "splits.repeats=2", "-j", "1"]
+    done = small.command(*line, cwd=tmp_path, MLCDR_DATASETS="", PYTHONPATH=str(tmp_path / "site"))
     assert done.returncode == 0, done.stderr
     assert "compared with chen_lin_2012/table3" in done.stdout
     stored = read_yaml(tmp_path / "results" / "chen_lin_2012_table3" / "experiment.yaml").data
@@ -359,9 +355,7 @@ for run, words in (main, ["reproduce"]), (lambda: sys.exit(record.main()), ["--p
     except SystemExit as ended:
         print("exit", ended.code)
 """
-    line = [sys.executable, "-c", program]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
+    done = small.python("-c", program, cwd=tmp_path)
     assert re.findall(r"^exit (.*)$", done.stdout, re.M) == ["0", "0"], done.stderr
     assert "error" not in done.stderr
     assert re.search(r"^2 runs, .*; 1 more cannot run here$", done.stderr, re.M)

@@ -75,6 +75,9 @@ SLOW = {
 }
 
 CONTRACT = laws.name_of(laws.scikit_learn)
+NAMES = list(map(laws.name_of, laws.LAWS))
+OF_PARTS = [laws.name_of(law) for law, kind in laws.LAWS.items() if issubclass(PartSubject, kind)]
+OF_METRICS = [laws.name_of(law) for law, kind in laws.LAWS.items() if issubclass(MetricSubject, kind)]
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +112,7 @@ def test_the_laws_hold_for_what_is_here(family: str, name: str) -> None:
     assert find_family(cls) == family
     small.skip_without_extra(family, name)
     found = outcomes(cls, **QUICK.get(cls.__name__, {}))
-    assert list(found) == [laws.name_of(law) for law in laws.OF_PARTS]
+    assert list(found) == OF_PARTS
     expected = ORDERED.get(f"{family} {name}", ORDERED.get(name, ""))
     assert failing(found) == set(expected.split()), found
     claims = getattr(cls, "nested", False) and getattr(cls, "size_parameter", "") in registry.parameters(cls)
@@ -279,7 +282,7 @@ class NeverChecks(Plain):
     ],
 )
 def test_each_law_can_be_broken(cls: type, law: str, why: str) -> None:
-    others = [each for each in laws.NAMES if each != law]
+    others = [each for each in NAMES if each != law]
     failed = [each for each in check(PartSubject(find_family(cls), cls), others) if each.verdict == "FAILED"]
     assert any(re.search(why, f"{each.case}: {each.why}") for each in failed), failed
     assert "\n" not in "".join(each.why for each in failed)
@@ -371,7 +374,7 @@ def test_each_law_of_metrics_can_be_broken(
 ) -> None:
     monkeypatch.setattr(function, "higher_is_better", higher, raising=False)
     found = {each.law: each for each in check(MetricSubject(METRIC, function))}
-    assert list(found) == [laws.name_of(each) for each in laws.OF_METRICS]
+    assert list(found) == OF_METRICS
     assert (found[law].verdict, found[law].case) == ("FAILED", case)
     monkeypatch.setattr(_hits, "higher_is_better", True, raising=False)
     assert {each.verdict for each in check(MetricSubject(METRIC, _hits))} == {"ok"}
@@ -482,7 +485,7 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
     lines = done.out.splitlines()
     assert lines[0] == "ok      learner my_method.ScaledRidge: 10 ok, 3 skipped"
     assert lines[1] == "ok      label_space my_method.MostFrequent: 12 ok, 1 skipped"
-    assert len(lines) == 2 * (3 + len(laws.OF_PARTS)), "a line for each check"
+    assert len(lines) == 2 * (3 + len(OF_PARTS)), "a line for each check"
     ran = prepared.command(
         "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
     )

@@ -61,7 +61,6 @@ def test_what_is_written_obeys_and_runs(here: Path, mlcdr: Callable[..., Outcome
         ("string", "metric", "'string' is the name of a module that is there already"),
         ("label_space", "label_space", "LabelSpace means something else in the file of a label_space"),
         ("none", "learner", "None means something else"),
-        ("mine", "lerner", "metric; did you mean 'learner'?"),
     ],
 )
 def test_names_that_cannot_be_take_one_line(

@@ -9,6 +9,7 @@ import pytest
 
 from mlcdr.experiment.keys import codes
 from mlcdr.methods.provenance import ROOMS
+from mlcdr.papers import recipes
 from mlcdr.papers.stored import StoredRun, read_record
 from tools.renew import find_code_in, read_data_of, renewed_checksums, renewed_code
 
@@ -47,10 +48,11 @@ def test_code_that_differs_keeps_its_digest(run: StoredRun, former: Path, capsys
 
 
 def test_a_data_set_is_renewed_where_the_same_was_read_from_the_same_files(run: StoredRun) -> None:
-    known = read_data_of(HERE, [run])
+    lacking = recipes.missing([run.experiment])
+    known = read_data_of(HERE, [run], lacking)
     of_yeast = known["yeast full"]
     assert of_yeast[0] == of_yeast[1], "a checksum is of X and Y"
     stored = run.manifest.datasets["yeast"]["checksum"]
-    assert renewed_checksums(run, {"yeast full": [stored, of_yeast[1]]}) == {"yeast": of_yeast[1]}
-    assert renewed_checksums(run, {"yeast full": [stored, "other"]}) == {}
-    assert renewed_checksums(run, {"yeast full": ["other", of_yeast[1]]}) == {}
+    assert renewed_checksums(run, {"yeast full": [stored, of_yeast[1]]}, lacking) == {"yeast": of_yeast[1]}
+    assert renewed_checksums(run, {"yeast full": [stored, "other"]}, lacking) == {}
+    assert renewed_checksums(run, {"yeast full": ["other", of_yeast[1]]}, lacking) == {}
