@@ -170,8 +170,10 @@ def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:
 
 
 def _are_drawn(report: RunReport) -> bool:
-    """Whether the figures were drawn from the same results: drawing takes longer than all else of such a run."""
-    return report.unchanged and any((report.folder / "figures").glob("*.svg"))
+    """Whether the figures are of these results: drawing takes longer than all else of a run with nothing to compute."""
+    newest = max((report.folder / name).stat().st_mtime_ns for name in ("experiment.yaml", "scores.csv"))
+    drawn = [path.stat().st_mtime_ns for path in (report.folder / "figures").glob("*.svg")]
+    return bool(drawn) and min(drawn) > newest
 
 
 def _write_whatever_there_is(report: RunReport) -> None:

@@ -130,11 +130,10 @@ def conclude(report: RunReport, quiet: bool) -> int:
 def _conclude_results(report: RunReport, quiet: bool) -> None:
     """Write the tables and figures, print the tables and what was computed."""
     from mlcdr.api.running import write_outputs
-    from mlcdr.results.results import import_results, open_results
+    from mlcdr.results.results import open_results
     from mlcdr.tables.tables import list_entries
 
-    # the exports have the same numbers as the record, and are read faster
-    found = import_results(report.folder) if report.unchanged else open_results(report.folder)
+    found = open_results(report.folder)
     written, problem = write_outputs(found, report)
     if problem:
         print_notice(f"no table: {problem}")  # the failures, which are printed next, show why

@@ -8,6 +8,7 @@ Numbers have twelve significant digits: enough for any use, and short of where t
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,12 +20,30 @@ from mlcdr.errors import ResultsError
 from mlcdr.results.frame import CHOSEN, LABELS, LARGEST, SCORES, SUMMARY, drop_undefined, keys_of, paths_of, summarise
 from mlcdr.whole_files import is_regular_file, write_atomically
 
+_REPEATED = "a second row for one number"
+
 
 class NoResults(ResultsError):
     """A folder of an experiment that has no results yet: nothing was computed, or every trial failed."""
 
 
 # -------------------------------------------------------------------- writing
+
+
+def write_changed(path: Path, text: str) -> None:
+    """Write a file, unless it has this text already: its time tells others whether what they made of it is current.
+
+    Raises
+    ------
+    ResultsError
+        When the file cannot be written.
+    """
+    content = text.encode()
+    with contextlib.suppress(OSError):  # it is not there, or cannot be read
+        same_size = path.stat().st_size == len(content)
+        if same_size and not path.is_symlink() and path.read_bytes() == content:
+            return
+    write_atomically(path, content)
 
 
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
@@ -36,7 +55,7 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
         When the file cannot be written.
     """
     text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
-    write_atomically(path, text)
+    write_changed(path, text)
 
 
 def write_summary(path: Path, scores: pd.DataFrame) -> None:
@@ -88,10 +107,9 @@ def write_labels(path: Path, found: pd.DataFrame, labels: Mapping[str, Sequence[
         if len(values) != len(named):
             raise ResultsError(f"{path.parent}: damaged: not one {metric} for each label of {place[0]}")
         for (label, frequency), value in zip(named, values, strict=True):
-            if value is not None:
-                rows.append((*place, label, metric, value, frequency))
-    places = found.columns[:-2]
-    write_frame(path, pd.DataFrame(rows, columns=[*places, *list(LABELS)[1:]]))
+            rows.append((*place, label, metric, value, frequency))
+    places = ["dataset", "method", *paths_of(found)]
+    write_frame(path, pd.DataFrame(rows, columns=[*places, *LABELS]).dropna(subset="value"))
 
 
 # -------------------------------------------------------------------- reading
@@ -134,8 +152,9 @@ def _refuse_columns(path: Path, header: list[str], last: Mapping[str, type]) -> 
     """Refuse a header that is not `dataset, method, <paths> …, *last`, with each path once and named as no column."""
     first = ["dataset", "method"]
     paths = header[2 : -len(last)]
-    apart = set(paths) - {*first, *SCORES, *SUMMARY, *last}
-    if header != [*first, *paths, *last] or len(apart) < len(paths):
+    reserved = {*first, *SCORES, *SUMMARY, *last}
+    repeated = len(set(paths)) < len(paths)
+    if header != [*first, *paths, *last] or repeated or reserved.intersection(paths):
         wanted = ",".join([*first, "<swept …>", *last])
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
 
@@ -167,11 +186,11 @@ def import_summary(path: Path) -> pd.DataFrame:
         When the file is broken; `NoResults` when it is missing or has no means.
     """
     frame = read_frame(path, SUMMARY, gaps=True)
-    _refuse_repeated(path, frame, list(frame)[:-4])
+    refuse(path, frame, frame.duplicated(keys_of(frame)), _REPEATED)
     refuse(path, frame, frame["mean"].abs() == math.inf, "column mean: '{mean}' is not a number")
     found = frame[frame["mean"].abs() <= LARGEST]
-    whole = (found["n"] >= 1) & (found["n"] % 1 == 0)
-    refuse(path, found, ~whole, "column n: a mean needs the number of splits it is taken over")
+    is_count = (found["n"] >= 1) & (found["n"] % 1 == 0)
+    refuse(path, found, ~is_count, "column n: a mean needs the number of splits it is taken over")
     if found.empty:
         raise NoResults(f"{path}: holds no results, {'only empty means' if len(frame) else 'only a header'}")
     spreads = found[["std", "se"]]
@@ -188,30 +207,18 @@ def import_scores(path: Path) -> pd.DataFrame:
         When the file is broken; `NoResults` when it is missing.
     """
     frame = read_frame(path, SCORES)
-    _refuse_repeated(path, frame, list(frame)[:-1])
+    refuse(path, frame, frame.duplicated(list(frame)[:-1]), _REPEATED)
     return drop_undefined(frame.reset_index(drop=True))
 
 
-def import_tuning(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a `chosen.csv` says was chosen, and an empty frame for what was tried; without the file, two empty ones.
+def import_chosen(path: Path) -> pd.DataFrame:
+    """What a `chosen.csv` says was chosen; without the file, nothing.
 
     Raises
     ------
     ResultsError
         When the file is broken.
     """
-    chosen = pd.DataFrame(columns=["dataset", "method", *CHOSEN])
     if is_regular_file(path):
-        chosen = read_frame(path, CHOSEN).reset_index(drop=True)
-    return chosen, pd.DataFrame(columns=["dataset", "method", "split", "value"])
-
-
-def _refuse_repeated(path: Path, rows: pd.DataFrame, keys: list[str]) -> None:
-    """Refuse a second row for one number."""
-    repeated = rows.duplicated(keys)
-    if repeated.any():
-        line = repeated.idxmax()
-        place = rows.loc[line, keys]
-        if "split" in place:
-            place["split"] = f"split {place['split']}"
-        raise ResultsError(f"{path}:{line}: a second row for {', '.join(filter(None, place))}")
+        return read_frame(path, CHOSEN).reset_index(drop=True)
+    return pd.DataFrame(columns=["dataset", "method", *CHOSEN])

@@ -9,7 +9,7 @@ A method with `tune: {scope: test}` has one number where it has a grid: the best
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from mlcdr.experiment.loading import load_recorded
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths
-from mlcdr.results.exports import NoResults, import_scores, import_summary, import_tuning
+from mlcdr.results.exports import NoResults, import_chosen, import_scores, import_summary
 from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import (
     drop_undefined,
@@ -38,7 +38,7 @@ from mlcdr.results.frame import (
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
 from mlcdr.results.record import read_failures
-from mlcdr.results.trials import read_scores, read_tuning
+from mlcdr.results.trials import read_chosen, read_scores, read_tried
 from mlcdr.whole_files import is_regular_file
 
 
@@ -59,7 +59,7 @@ class Results:
     remarks : tuple of str
         What a reader must know of several folders that were joined: which of them have other splits.
     joined : bool
-        Whether these are of several folders, whose numbers of splits may differ by intent.
+        Whether these are of several folders, whose numbers of splits may differ by intent, and which have only means.
     """
 
     folder: Path
@@ -70,103 +70,12 @@ class Results:
     remarks: tuple[str, ...] = ()
     joined: bool = False
 
+    # ---------------------------------------------------------------- what there is, in the config's order
+
     @property
     def name(self) -> str:
         """The experiment's name."""
         return self.experiment.name
-
-    @cached_property
-    def manifest(self) -> Manifest:
-        """The folder's manifest.
-
-        Raises
-        ------
-        ResultsError
-            When there is none, or it is broken.
-        """
-        return Manifest.read(self.folder)
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """The scores of the single splits, at every point of the sweep and of grids.
-
-        Raises
-        ------
-        ResultsError
-            When they cannot be read; `NoResults` when there are none.
-        """
-        self._refuse_joined()
-        if self.of_record is None:
-            return self._in_order(import_scores(self.folder / "scores.csv"))
-        return self._in_order(self.of_record)
-
-    @cached_property
-    def taken(self) -> pd.DataFrame:
-        """Those of the scores of which the summary has the means: of a grid, the best of each repetition.
-
-        Raises
-        ------
-        ResultsError
-            When the scores cannot be read.
-        """
-        if not self.grids:
-            return self.scores
-        return take_best(self.scores, self.grids, self.experiment, self.folder)
-
-    @cached_property
-    def repetition_means(self) -> pd.DataFrame:
-        """The mean of each whole repetition of the protocol: dataset, method, swept paths, metric, repetition, value.
-
-        A repetition is each repeat of a k-fold cross-validation, or else all splits.
-
-        Raises
-        ------
-        ResultsError
-            When the scores of single splits cannot be read.
-        """
-        return average_repetitions(self.taken, self.keys, self.experiment)
-
-    @cached_property
-    def _tuning(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        self._refuse_joined()
-        if self.of_record is None:
-            chosen, tried = import_tuning(self.folder / "chosen.csv")
-        else:
-            chosen, tried = read_tuning(self.folder, self.experiment)
-        return self._in_order(chosen), self._in_order(tried)
-
-    def _refuse_joined(self) -> None:
-        if self.joined:
-            raise ResultsError(f"{self.folder}: only the means of several folders are joined")
-
-    @property
-    def chosen(self) -> pd.DataFrame:
-        """What trials chose for the parameters they tuned: dataset, method, paths, split, parameter, value.
-
-        Raises
-        ------
-        ResultsError
-            When it cannot be read.
-        """
-        return self._tuning[0]
-
-    @property
-    def tried(self) -> pd.DataFrame:
-        """What trials tried as they tuned: dataset, method, split, one column for each tuned path, value.
-
-        The value is that of the criterion. A path that a method does not tune is `""`.
-
-        Raises
-        ------
-        ResultsError
-            When it cannot be read.
-        """
-        return self._tuning[1]
-
-    def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with its columns as ordered categories, as the summary has them."""
-        orders = {name: self.summary[name].cat.categories for name in keys_of(self.summary)}
-        return order_columns(frame, orders)
 
     @property
     def swept(self) -> tuple[str, ...]:
@@ -180,21 +89,21 @@ class Results:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """In the config's order; those that never got a result are among them."""
+        """Those that never got a result are among them."""
         return tuple(self.summary["dataset"].cat.categories)
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """In the config's order; those that never got a result are among them."""
+        """Those that never got a result are among them."""
         return tuple(self.summary["method"].cat.categories)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """In the config's order; those that never got a result are not among them."""
+        """Those that never got a result are not among them."""
         return tuple(self.summary["metric"].cat.categories)
 
     def values(self, path: str) -> tuple[str, ...]:
-        """The values a swept path takes, in order, as the config wrote them."""
+        """The values a swept path takes, as the config wrote them."""
         return tuple(value for value in self.summary[path].cat.categories if value)
 
     @cached_property
@@ -204,7 +113,7 @@ class Results:
 
     @cached_property
     def points(self) -> tuple[tuple[str, ...], ...]:
-        """The points of the sweep in the config's order, a value of each of `swept`.
+        """The points of the sweep, a value of each of `swept`.
 
         Methods without a swept parameter have `""` there. A value at which nothing has a result (all trials failed,
         say) has its points, too, so that a comparison keeps its column: those of the other values.
@@ -221,6 +130,105 @@ class Results:
             points.append(others.assign(**{path: value}))
         every = self._in_order(pd.concat(points)).drop_duplicates().sort_values(paths)
         return tuple(every.itertuples(index=False, name=None))
+
+    @cached_property
+    def with_results(self) -> frozenset[str]:
+        """The data sets and methods that have a number."""
+        return frozenset([*self.summary["dataset"], *self.summary["method"]])
+
+    @cached_property
+    def without_result(self) -> tuple[tuple[str, str], ...]:
+        """The swept values, each with its path, at which nothing has a result."""
+        absent = []
+        for path in self.swept:
+            found = set(self.summary[path])
+            absent += [(path, value) for value in self.values(path) if value not in found]
+        return tuple(absent)
+
+    # ---------------------------------------------------------------- single splits
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """The scores of the single splits, at every point of the sweep and of grids.
+
+        Raises
+        ------
+        ResultsError
+            When they cannot be read; `NoResults` when there are none.
+        """
+        found = self.of_record
+        return self._in_order(import_scores(self.folder / "scores.csv") if found is None else found)
+
+    @cached_property
+    def taken(self) -> pd.DataFrame:
+        """Those of the scores of which the summary has the means: of a grid, the best of each repetition.
+
+        Raises
+        ------
+        ResultsError
+            When the scores cannot be read.
+        """
+        return take_best(self.scores, self.grids, self.experiment, self.folder)
+
+    @cached_property
+    def repetition_means(self) -> pd.DataFrame:
+        """The mean of each whole repetition of the protocol: dataset, method, swept paths, metric, repetition, value.
+
+        A repetition is each repeat of a k-fold cross-validation, or else all splits.
+
+        Raises
+        ------
+        ResultsError
+            When the scores of single splits cannot be read.
+        """
+        return average_repetitions(self.taken, self.keys, self.experiment)
+
+    @cached_property
+    def chosen(self) -> pd.DataFrame:
+        """What trials chose for the parameters they tuned: dataset, method, paths, split, parameter, value.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be read.
+        """
+        if self.of_record is None:
+            return self._in_order(import_chosen(self.folder / "chosen.csv"))
+        return self._in_order(read_chosen(self.folder, self.experiment))
+
+    @cached_property
+    def tried(self) -> pd.DataFrame:
+        """What trials tried as they tuned: dataset, method, split, one column for each tuned path, value.
+
+        The value is that of the criterion. A path that a method does not tune is `""`. Exports have nothing of it.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be read.
+        """
+        if self.of_record is None:
+            return pd.DataFrame(columns=["dataset", "method", "split", "value"])
+        return self._in_order(read_tried(self.folder, self.experiment))
+
+    @property
+    def n_scored(self) -> int:
+        """How many trials have a score.
+
+        Raises
+        ------
+        ResultsError
+            When the scores of single splits cannot be read.
+        """
+        place = ["dataset", "method", *paths_of(self.scores), "split"]
+        return len(self.scores[place].drop_duplicates())
+
+    def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with its columns as ordered categories, as the summary has them."""
+        orders = {name: self.summary[name].cat.categories for name in keys_of(self.summary)}
+        return order_columns(frame, orders)
+
+    # ---------------------------------------------------------------- means
 
     def at(self, places: pd.DataFrame) -> pd.DataFrame:
         """The numbers that stand at some places: `places` with the columns mean, std, se, n and those of grids.
@@ -251,14 +259,10 @@ class Results:
         return pd.concat([whole, found], axis=1)
 
     @cached_property
-    def _lacking(self) -> dict[str, frozenset[str]]:
+    def _lacking(self) -> dict[str, set[str]]:
         """Swept path → the methods that have results, but no such parameter."""
         methods = self.summary["method"]
-        lacking = {}
-        for path in self.swept:
-            having = methods[self.summary[path] != ""]
-            lacking[path] = frozenset(methods) - frozenset(having)
-        return lacking
+        return {path: set(methods) - set(methods[self.summary[path] != ""]) for path in self.swept}
 
     def lacks(self, method: str, path: str) -> bool:
         """Whether `method` has results but no swept parameter `path`."""
@@ -272,32 +276,6 @@ class Results:
         most = group(cells, by)["n"].transform("max")
         return (cells["n"] == most) | self.joined
 
-    @cached_property
-    def with_results(self) -> frozenset[str]:
-        """The data sets and methods that have a number."""
-        return frozenset([*self.summary["dataset"], *self.summary["method"]])
-
-    @cached_property
-    def without_result(self) -> tuple[tuple[str, str], ...]:
-        """The swept values, each with its path, at which nothing has a result."""
-        absent = []
-        for path in self.swept:
-            found = set(self.summary[path])
-            absent += [(path, value) for value in self.values(path) if value not in found]
-        return tuple(absent)
-
-    @property
-    def n_scored(self) -> int:
-        """How many trials have a score.
-
-        Raises
-        ------
-        ResultsError
-            When the scores of single splits cannot be read.
-        """
-        trials = self.scores[["dataset", "method", *paths_of(self.scores), "split"]]
-        return len(trials.drop_duplicates())
-
     def select(self, column: str, values: Collection[str]) -> Results:
         """These results with the rows of the summary that have some values of `dataset`, `method` or `metric`."""
         kept = [value for value in self.summary[column].cat.categories if value in values]
@@ -306,17 +284,18 @@ class Results:
 
     def rename_methods(self, called: Mapping[str, str]) -> Results:
         """These results with other names for methods; a method for which there is none is left out."""
+        kept = self.select("method", called)
+        methods = kept.summary["method"].cat.rename_categories(called)
         experiment = self.experiment
-        methods = {called[name]: spec for name, spec in experiment.methods.items() if name in called}
-        summary = self.select("method", called).summary
-        summary = summary.assign(method=summary["method"].astype(object).map(called))
-        order = [called[name] for name in self.methods if name in called]
+        specs = {called[name]: spec for name, spec in experiment.methods.items() if name in called}
         return replace(
-            self,
-            experiment=experiment.model_copy(update={"methods": methods}),
-            summary=order_columns(summary, {"method": order}),
+            kept,
+            experiment=experiment.model_copy(update={"methods": specs}),
+            summary=kept.summary.assign(method=methods),
             grids={called[name]: paths for name, paths in self.grids.items() if name in called},
         )
+
+    # ---------------------------------------------------------------- facts
 
     def metric_named(self, written: str) -> str:
         """The label of a metric in these results, from the label itself or from another name of the metric (`lrap`).
@@ -326,9 +305,7 @@ class Results:
         ResultsError
             When it was not measured.
         """
-        if written in self.metrics:
-            return written
-        label = names.label_of(written)
+        label = written if written in self.metrics else names.label_of(written)
         if label not in self.metrics:
             hint = suggest_name(written, self.metrics)
             raise ResultsError(f"{self.folder}: no metric {written!r}{hint} (measured: {', '.join(self.metrics)})")
@@ -337,6 +314,17 @@ class Results:
     def metric_facts(self, metric: str) -> MetricFacts:
         """The printed name and the direction of a metric."""
         return describe_metric(self.experiment, metric)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The folder's manifest.
+
+        Raises
+        ------
+        ResultsError
+            When there is none, or it is broken.
+        """
+        return Manifest.read(self.folder)
 
     def facts(self, dataset: str) -> Mapping[str, Any]:
         """The manifest's facts of a data set: `n_features`, `n_labels` …
@@ -430,34 +418,34 @@ def _assemble(
     folder: Path, experiment: Experiment, means: pd.DataFrame, recorded: pd.DataFrame | None = None
 ) -> Results:
     """The results of means at all points; of a grid only the best is kept."""
+    whole = Results(folder, experiment, _order(means, experiment), {}, recorded)
     paths = set(paths_of(means))
     tuned = tuned_paths(experiment, "test")
-    grids = {name: grid for name, grid in tuned.items() if set(grid) <= paths}
-    whole = Results(folder, experiment, order_columns(means, _list_orders(means, experiment)), {}, recorded)
+    grids = {name: grid for name, grid in tuned.items() if paths.issuperset(grid)}
     if not grids:
         return whole
     best = show_best(whole.summary, whole.scores, grids, experiment, folder)
-    return replace(whole, summary=order_columns(best, _list_orders(best, experiment)), grids=grids)
+    return replace(whole, summary=_order(best, experiment), grids=grids)
 
 
-def _list_orders(means: pd.DataFrame, experiment: Experiment) -> dict[str, list[str]]:
-    """Column → its values in the config's order. Values that the config does not have come after them."""
+def _order(means: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """The means with their columns as categories in the config's order; what the config does not have comes last."""
     measured = set(means["metric"])
     labels = [spec.label for spec in experiment.metrics]
     orders = {
-        "dataset": _order_datasets(means["dataset"].unique(), experiment),
+        "dataset": _list_datasets(means, experiment),
         "method": list(experiment.methods),
         "metric": [label for label in labels if label in measured],
     }
     for path in paths_of(means):
         written = experiment.sweep.get(path, ())
         orders[path] = ["", *map(method_text, written)]
-    return orders
+    return order_columns(means, orders)
 
 
-def _order_datasets(found: Iterable[str], experiment: Experiment) -> list[str]:
-    """The data sets of the config, by the names that `locate` gives them."""
-    called = {name.casefold(): name for name in found}
+def _list_datasets(means: pd.DataFrame, experiment: Experiment) -> list[str]:
+    """The data sets of the config, in the spelling of those that have means."""
+    called = {name.casefold(): name for name in means["dataset"].unique()}
     part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
     written = [spec.short_name(part) for spec in experiment.datasets]
     return [called.get(name.casefold(), name) for name in written]

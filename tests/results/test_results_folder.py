@@ -50,7 +50,7 @@ ROW = "yeast,PLST,20%,hamming_loss,0.2,0.1,0.01,100"
         (f"{HEADER}\n{ROW}\nyeast,PLST,40%\n", "summary.csv:3: 3 values where the header has 8 columns"),
         (f"{HEADER}\n{ROW}\n{ROW},1\n", "summary.csv:3: 9 values where the header has 8 columns"),
         (f'{HEADER}\n"{ROW}\n', "summary.csv:2: not a CSV file: unexpected end of data"),
-        (f"{HEADER}\n{ROW}\n{ROW}\n", "summary.csv:3: a second row for yeast, PLST, 20%, hamming_loss"),
+        (f"{HEADER}\n{ROW}\n{ROW}\n", "summary.csv:3: a second row for one number"),
         (f"{HEADER}\n{ROW.replace('0.2', 'many')}\n", "summary.csv:2: column mean: 'many' is not a number"),
         (f"{HEADER}\n{ROW.replace('100', '0')}\n", "summary.csv:2: column n: a mean needs the number of splits"),
         (f"{HEADER}\n{ROW.replace('100', '2.5')}\n", "summary.csv:2: column n: a mean needs the number of splits"),
