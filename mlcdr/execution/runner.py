@@ -185,8 +185,6 @@ def check_backend(backend: str, scheduler: str | None, limits: LimitsSpec) -> No
     ------
     UserError
     """
-    if backend == "threading":
-        raise UserError("--backend threading is no more: worker processes (`--backend loky`) give the same scores")
     if backend not in BACKENDS:
         raise UserError(f"--backend: {backend!r} is none of {', '.join(BACKENDS)}")
     if (backend == "dask") != (scheduler is not None):

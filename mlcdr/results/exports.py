@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from mlcdr.csv_files import read_csv
@@ -108,8 +109,9 @@ def write_labels(path: Path, found: pd.DataFrame, labels: Mapping[str, Sequence[
             raise ResultsError(f"{path.parent}: damaged: not one {metric} for each label of {place[0]}")
         for (label, frequency), value in zip(named, values, strict=True):
             rows.append((*place, label, metric, value, frequency))
-    places = ["dataset", "method", *paths_of(found)]
-    write_frame(path, pd.DataFrame(rows, columns=[*places, *LABELS]).dropna(subset="value"))
+    names = ["dataset", "method", *paths_of(found), *LABELS]
+    whole = pd.DataFrame(rows, columns=names)
+    write_frame(path, whole.dropna(subset="value"))
 
 
 # -------------------------------------------------------------------- reading
@@ -144,7 +146,7 @@ def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.D
     for name, kind in last.items():
         if kind is float:
             numbers = [read_number(path, line, name, text, gaps) for line, text in frame[name].items()]
-            frame[name] = pd.Series(numbers, frame.index, float)
+            frame[name] = np.array(numbers, float)
     return frame
 
 

@@ -79,7 +79,10 @@ def gather_causes(failures: Iterable[Failed]) -> list[Cause]:
     for failure in failures:
         reason = describe_error(failure.error)
         found.setdefault(without_numbers(reason), []).append(failure)
-    return [Cause(describe_error(same[0].error), tuple(same)) for same in found.values()]
+    causes = []
+    for same in found.values():
+        causes.append(Cause(describe_error(same[0].error), tuple(same)))
+    return causes
 
 
 def join_some(names: Iterable[str], most: int = _NAMED) -> str:

@@ -127,7 +127,7 @@ def _refuse_other_data(every: Sequence[Results]) -> None:
     known: dict[str, tuple[str, Path]] = {}
     for each in every:
         for dataset in each.datasets:
-            facts = each.recorded(dataset)
+            facts = each.facts(dataset)
             sizes = {what: facts.get(f"n_{what}") for what in _SIZES}
             if None in sizes.values():
                 continue

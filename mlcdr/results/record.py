@@ -195,7 +195,8 @@ def _progress(folder: Path) -> Progress:
         crashed=record.planned["key"].isin(crashed),
         pending=status.isna(),
     )
-    counts = of_trials.drop(columns="key").groupby(["dataset", "method"], sort=False, as_index=False).sum()
+    of_methods = of_trials.drop(columns="key").groupby(["dataset", "method"], sort=False, as_index=False)
+    counts = of_methods.sum()
     failed = record.of_plan("failed")[[*PLACE, "error"]]
     failures = [Failed(*row) for row in failed.itertuples(index=False, name=None)]
     return Progress(folder, run, counts, mean_seconds(trials), failures)

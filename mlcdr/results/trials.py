@@ -83,8 +83,10 @@ def read_tried(folder: Path, experiment: Experiment) -> pd.DataFrame:
             if value is not None:
                 points.append({"dataset": dataset, "method": method, "split": split, **point})
                 values.append(value)
-    found = pd.DataFrame(points) if points else pd.DataFrame(columns=["dataset", "method", "split"])
-    return found.fillna("").assign(value=pd.Series(values, dtype=float))
+    if not points:
+        return pd.DataFrame(columns=["dataset", "method", "split", "value"])
+    found = pd.DataFrame(points).fillna("")
+    return found.assign(value=values)
 
 
 def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
