@@ -56,7 +56,12 @@ class Rows:
     numbers: Integers
 
 
-def run_trials(trials: Iterable[Trial], group: Group, rows: Rows, seconds: float = 0.0) -> list[Score]:
+def run_trials(
+    trials: Iterable[Trial],
+    group: Group,
+    rows: Rows,
+    seconds: float = 0.0,
+) -> list[Score]:
     """The scores of trials of a group, fit by fit; `seconds` were spent on each before it was fitted."""
     scores: list[Score] = []
     share = group.experiment.share
@@ -75,7 +80,12 @@ def _alone(trial: Trial) -> Trial:
     return replace(trial, spec=spec, family=spec)
 
 
-def _run_family(trials: Sequence[Trial], group: Group, rows: Rows, seconds: float) -> list[Score]:
+def _run_family(
+    trials: Sequence[Trial],
+    group: Group,
+    rows: Rows,
+    seconds: float,
+) -> list[Score]:
     """Fit once and score the trials that the fit serves."""
     warned.of_method(trials[0].method)
     try:

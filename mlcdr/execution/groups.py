@@ -24,7 +24,10 @@ class Group:
 
 
 def groups(
-    experiment: Experiment, source: DataSource, trials: Iterable[Trial], keeping: Keeping | None = None
+    experiment: Experiment,
+    source: DataSource,
+    trials: Iterable[Trial],
+    keeping: Keeping | None = None,
 ) -> Iterator[Group]:
     """The trials by split, in order of the splits."""
     for of_split in group_by(sorted(trials, key=lambda trial: trial.split), lambda trial: trial.split):

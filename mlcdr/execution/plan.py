@@ -76,7 +76,11 @@ class RunPlan:
 
 
 def plan_run(
-    experiment: Experiment, keeping: Keeping | None, store: Store, listener: Listener, failed_only: bool
+    experiment: Experiment,
+    keeping: Keeping | None,
+    store: Store,
+    listener: Listener,
+    failed_only: bool,
 ) -> RunPlan:
     """Read the data sets and plan their trials.
 

@@ -106,7 +106,13 @@ class _Run:
         Once it is on record: then there are results to write at the end.
     """
 
-    def __init__(self, experiment: Experiment, store: Store, listener: Listener, report: RunReport):
+    def __init__(
+        self,
+        experiment: Experiment,
+        store: Store,
+        listener: Listener,
+        report: RunReport,
+    ):
         self.experiment = experiment
         self.store = store
         self.listener = listener

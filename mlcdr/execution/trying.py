@@ -130,7 +130,10 @@ def _ends(trials: Iterable[Trial], dataset: str) -> list[Trial]:
 
 
 def _failures(
-    workers: LocalWorkers, experiment: Experiment, data: DividedData, trials: Sequence[Trial]
+    workers: LocalWorkers,
+    experiment: Experiment,
+    data: DividedData,
+    trials: Sequence[Trial],
 ) -> dict[str, _Failure]:
     """The failures, by key, of trials that are computed on a data set."""
     failures = {}

@@ -83,7 +83,11 @@ class RunReport:
 
 
 def write_results(
-    experiment: Experiment, plan: RunPlan, store: Store, keeping: Keeping | None, report: RunReport
+    experiment: Experiment,
+    plan: RunPlan,
+    store: Store,
+    keeping: Keeping | None,
+    report: RunReport,
 ) -> None:
     """Write all files of the results folder but the record, and complete the report by what is on record.
 

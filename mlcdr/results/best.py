@@ -59,7 +59,12 @@ def average_repetitions(scores: pd.DataFrame, by: Sequence[str], experiment: Exp
     return found.rename(columns={"mean": "value"})
 
 
-def take_best(scores: pd.DataFrame, grids: Grids, experiment: Experiment, folder: Path) -> pd.DataFrame:
+def take_best(
+    scores: pd.DataFrame,
+    grids: Grids,
+    experiment: Experiment,
+    folder: Path,
+) -> pd.DataFrame:
     """Those of the scores that are of no grid, or of the best point of a grid in their repetition.
 
     Raises

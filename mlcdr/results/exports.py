@@ -68,8 +68,7 @@ def write_summary(path: Path, scores: pd.DataFrame) -> None:
         When the file cannot be written.
     """
     found = summarise(scores, keys_of(scores))
-    numbers = found[["mean", "std", "se"]]
-    write_frame(path, found.assign(**numbers.where(numbers.abs() <= LARGEST)))
+    write_frame(path, _without_largest(found, "mean", "std", "se"))
 
 
 def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
@@ -145,7 +144,8 @@ def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.D
         frame["split"] = frame["split"].astype(int)
     for name, kind in last.items():
         if kind is float:
-            numbers = [read_number(path, line, name, text, gaps) for line, text in frame[name].items()]
+            texts = frame[name].items()
+            numbers = [read_number(path, line, name, text, gaps) for line, text in texts]
             frame[name] = np.array(numbers, float)
     return frame
 
@@ -161,7 +161,13 @@ def _refuse_columns(path: Path, header: list[str], last: Mapping[str, type]) -> 
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
 
 
-def read_number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:
+def read_number(
+    path: Path,
+    line: int,
+    column: str,
+    text: str,
+    gaps: bool = False,
+) -> float:
     """A column's number; with `gaps`, the text may also be empty or NaN, which gives NaN."""
     try:
         value = float(text or "nan")
@@ -172,7 +178,12 @@ def read_number(path: Path, line: int, column: str, text: str, gaps: bool = Fals
     return value
 
 
-def refuse(path: Path, rows: pd.DataFrame, wrong: pd.Series, what: str) -> None:
+def refuse(
+    path: Path,
+    rows: pd.DataFrame,
+    wrong: pd.Series,
+    what: str,
+) -> None:
     """Raise a ResultsError for the first row of a file that is wrong; `what` may name columns: `{value}`."""
     if wrong.any():
         line = wrong.idxmax()
@@ -195,9 +206,16 @@ def import_summary(path: Path) -> pd.DataFrame:
     refuse(path, found, ~is_count, "column n: a mean needs the number of splits it is taken over")
     if found.empty:
         raise NoResults(f"{path}: holds no results, {'only empty means' if len(frame) else 'only a header'}")
-    spreads = found[["std", "se"]]
-    found = found.assign(**spreads.where(spreads.abs() <= LARGEST))
-    return found.astype({"n": int}).reset_index(drop=True)
+    found = _without_largest(found, "std", "se").astype({"n": int})
+    return found.reset_index(drop=True)
+
+
+def _without_largest(means: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The means with NaN for numbers beyond `LARGEST` in some columns."""
+    kept = means.copy(deep=False)
+    for name in columns:
+        kept[name] = means[name].where(means[name].abs() <= LARGEST)
+    return kept
 
 
 def import_scores(path: Path) -> pd.DataFrame:

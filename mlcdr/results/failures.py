@@ -89,7 +89,9 @@ def join_some(names: Iterable[str], most: int = _NAMED) -> str:
     """Names joined, each once, of many the first ones and how many more there are."""
     known = list(dict.fromkeys(names))
     more = len(known) - most
-    return join_words([*known[:most], f"{more} more"] if more > 0 else known)
+    if more > 0:
+        known[most:] = [f"{more} more"]
+    return join_words(known)
 
 
 def list_places(failures: Sequence[Failed]) -> list[tuple[str, str]]:

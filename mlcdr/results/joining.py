@@ -49,10 +49,12 @@ def join(every: Sequence[Results]) -> Results:
     _refuse_other_data(every)
     tables = _list_tables(every)
     called = _name_methods(tables, metrics)
-    joined = _stack([each.rename_methods(called[each]) for each in every], metrics)
+    renamed = [each.rename_methods(called[each]) for each in every]
+    joined = _stack(renamed, metrics)
     means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
+    summary = joined.summary.assign(mean=means)
     remarks = (*_remark_on_splits(every), *_remark_on_parts(tables))
-    return replace(joined, summary=joined.summary.assign(mean=means), remarks=remarks)
+    return replace(joined, summary=summary, remarks=remarks)
 
 
 def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
@@ -68,8 +70,9 @@ def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
             grids.setdefault(method, tuple(path for path in grid if path not in swept))
         for name in keys_of(each.summary):
             orders.setdefault(name, []).extend(each.summary[name].cat.categories)
+    folders = [str(each.folder) for each in every]
     return Results(
-        folder=Path(", ".join(str(each.folder) for each in every)),
+        folder=Path(", ".join(folders)),
         experiment=_join_experiments(every),
         summary=order_columns(means, orders | {"metric": metrics}),
         grids=grids,
@@ -85,7 +88,8 @@ def _list_means(every: Sequence[Results]) -> pd.DataFrame:
     swept = _join_names(each.swept for each in every)
     frames = []
     for each in every:
-        texts = each.summary.astype(dict.fromkeys(keys_of(each.summary), object))
+        as_texts = dict.fromkeys(keys_of(each.summary), object)
+        texts = each.summary.astype(as_texts)
         foreign = set(swept) - set(each.swept)
         frames.append(texts.assign(**dict.fromkeys(foreign, "")))
     paths = _join_names([swept, *map(paths_of, frames)])
@@ -105,14 +109,21 @@ def _join_experiments(every: Sequence[Results]) -> Experiment:
     for each in every:
         for method, spec in each.experiment.methods.items():
             methods.setdefault(method, spec)
-    name = join_words(list(dict.fromkeys(each.name for each in every)))
-    changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
+    names = dict.fromkeys(each.name for each in every)
+    changed = {
+        "name": join_words(list(names)),
+        "methods": methods,
+        "sweep": {},
+        "tables": (),
+        "figures": (),
+    }
     return every[0].experiment.model_copy(update=changed)
 
 
 def _common_metrics(every: Sequence[Results]) -> list[str]:
     first, *others = every
-    metrics = [metric for metric in first.metrics if all(metric in each.metrics for each in others)]
+    common = set(first.metrics).intersection(*(each.metrics for each in others))
+    metrics = [metric for metric in first.metrics if metric in common]
     if not metrics:
         have = "; ".join(f"{each.folder}: {', '.join(each.metrics)}" for each in every)
         raise ResultsError(f"no metric is common to the folders ({have})")
@@ -155,39 +166,45 @@ def _list_tables(every: Sequence[Results]) -> list[Table]:
 
 
 def _name_methods(tables: Sequence[Table], metrics: Sequence[str]) -> dict[Results, dict[str, str]]:
-    """For each folder, what its methods are called in the whole."""
+    """For each folder, what the methods of its table are called in the whole."""
     wholes = [_stack(table, metrics) for table in tables]
-    called: dict[Results, dict[str, str]] = {each: {} for table in tables for each in table}
+    agreed = set()
     for method in _join_names(whole.methods for whole in wholes):
-        is_one = _agree([whole for whole in wholes if method in whole.methods], method)
-        for table, label in zip(tables, _label(tables), strict=True):
-            for each in table:
-                called[each][method] = method if is_one else f"{method} ({label})"
-    return called
-
-
-def _label(tables: Sequence[Table]) -> list[str]:
-    """The name of each table; of several with one name, the folder."""
+        having = [whole for whole in wholes if method in whole.methods]
+        if _agree(having, method):
+            agreed.add(method)
     names = [table[0].name for table in tables]
-    return [name if names.count(name) == 1 else str(table[0].folder) for name, table in zip(names, tables, strict=True)]
+    called: dict[Results, dict[str, str]] = {}
+    for table, whole in zip(tables, wholes, strict=True):
+        first = table[0]
+        label = first.name if names.count(first.name) == 1 else str(first.folder)
+        own = {method: f"{method} ({label})" for method in whole.methods}
+        own |= {method: method for method in agreed}
+        called |= dict.fromkeys(table, own)
+    return called
 
 
 def _agree(every: Sequence[Results], method: str) -> bool:
     """Whether all mean the same by a method's name: config, swept parameters and, but for times, numbers."""
+    first = every[0]
     own = [each.select("method", [method]) for each in every]
-    first, *others = [(each.experiment.methods.get(method), _list_varied(each)) for each in own]
-    if any(other != first for other in others):
-        return False
+    varied = _list_varied(own[0])
+    for each in own:
+        same_config = each.experiment.methods.get(method) == first.experiment.methods.get(method)
+        if not same_config or _list_varied(each) != varied:
+            return False
     means = _list_means(own)
-    times = [metric for metric in every[0].metrics if every[0].metric_facts(metric).is_time]
-    by = ["dataset", *_list_varied(own[0]), "metric"]
-    cells = group(means[~means["metric"].isin(times)], by)["mean"]
-    return bool(are_same(cells.min(), cells.max()).all())
+    times = [metric for metric in first.metrics if first.metric_facts(metric).is_time]
+    means = means[~means["metric"].isin(times)]
+    cells = group(means, ["dataset", *varied, "metric"])["mean"]
+    is_same = are_same(cells.min(), cells.max())
+    return bool(is_same.all())
 
 
 def _list_varied(results: Results) -> list[str]:
     """The swept paths that any of the methods has."""
-    return sorted(path for path in results.swept if (results.summary[path] != "").any())
+    varied = [path for path in results.swept if (results.summary[path] != "").any()]
+    return sorted(varied)
 
 
 # -------------------------------------------------------------------- what a reader must know
@@ -208,7 +225,8 @@ def list_other_methods(
             continue
         one, other = _list_settings(spec), _list_settings(theirs[name])
         for path in {**other, **one}:
-            here, there = one.get(path, "unset"), other.get(path, "unset")
+            here = one.get(path, "unset")
+            there = other.get(path, "unset")
             if here != there and path not in swept:
                 found.setdefault(f"{path} {here}, not {there}", []).append(name)
     lines = []
@@ -236,7 +254,8 @@ def _remark_on_parts(tables: Sequence[Table]) -> Iterator[str]:
             table = first.experiment.methods
             found = list_other_methods(other.experiment, table)
             for name, spec in other.experiment.methods.items():
-                here, there = _scope(spec), _scope(table.get(name, spec))
+                here = _scope(spec)
+                there = _scope(table.get(name, spec))
                 if here != there:
                     found.append(f"{name} is tuned with the scope {here}, not {there}")
             if found:

@@ -102,7 +102,8 @@ class Means:
             if others.empty:
                 others = pd.DataFrame([dict.fromkeys(paths, "")])
             points.append(others.assign(**{path: value}))
-        every = self.in_order(pd.concat(points)).drop_duplicates().sort_values(paths)
+        every = self.in_order(pd.concat(points)).drop_duplicates()
+        every = every.sort_values(paths)
         return tuple(every.itertuples(index=False, name=None))
 
     @cached_property

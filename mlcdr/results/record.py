@@ -202,7 +202,13 @@ def _progress(folder: Path) -> Progress:
     return Progress(folder, run, counts, mean_seconds(trials), failures)
 
 
-def _describe_run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | None) -> Run:
+def _describe_run(
+    process: str,
+    jobs: int,
+    begun: str,
+    ended: str | None,
+    outcome: str | None,
+) -> Run:
     host, number, *start = process.split(" ")
     if ended is not None:
         if outcome == "finished" or outcome == "interrupted":

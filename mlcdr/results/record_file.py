@@ -151,7 +151,8 @@ def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str) -> list[
     try:
         return _type_of(kinds).validate_python(found, strict=True)
     except ValidationError as error:
-        damaged = repr(error.errors(include_url=False, include_context=False)[0]["input"])
+        first = error.errors(include_url=False, include_context=False)[0]
+        damaged = repr(first["input"])
         raise ResultsError(f"{path}: damaged: {damaged[:60]} in its table `{table}`") from None
 
 
@@ -194,7 +195,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _begin_to_read(path: Path) -> sqlite3.Connection:
     for _ in range(_ATTEMPTS):
         _check_files(path)
-        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=_PATIENCE)
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        db = sqlite3.connect(address, uri=True, isolation_level=None, timeout=_PATIENCE)
         try:
             db.execute("BEGIN")
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -331,7 +333,8 @@ def _check_journal(path: Path) -> None:
             f"{journal}: names another file, which SQLite would delete; mlcdr writes no such journal; remove it"
         )
     # Where a header is whole: the pages that the record had before, and their size.
-    pages, size = int.from_bytes(header[16:20], "big"), int.from_bytes(header[24:28], "big")
+    pages = int.from_bytes(header[16:20], "big")
+    size = int.from_bytes(header[24:28], "big")
     if header.startswith(_MAGIC) and pages * size > path.stat().st_size:
         raise ResultsError(f"{journal}: makes the record larger; mlcdr writes no such journal; remove it")
 

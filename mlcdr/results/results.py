@@ -211,7 +211,10 @@ def read_experiment(folder: Path) -> Experiment:
 
 
 def _assemble(
-    folder: Path, experiment: Experiment, means: pd.DataFrame, recorded: pd.DataFrame | None = None
+    folder: Path,
+    experiment: Experiment,
+    means: pd.DataFrame,
+    recorded: pd.DataFrame | None = None,
 ) -> Results:
     """The results of means at all points; of a grid only the best is kept."""
     whole = Results(folder, experiment, _order(means, experiment), {}, of_record=recorded)

@@ -39,6 +39,7 @@ EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "labels.csv", "manifest.js
 Place = tuple[str, str, Point, int]
 """The place of a trial, the same for any version of its method: data set, method, point, split."""
 
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _INSERT = """
     INSERT OR REPLACE INTO trials
     (key, dataset, method, point, split, status, error, crash, seconds, scores, chosen, tried, by_label)
@@ -162,10 +163,15 @@ class Store:
         A trial that failed is tried again by the next run.
         """
         columns = ["key", *PLACE, "status", "error", "crash"]
-        return pd.DataFrame(rows(self._db, self.path, "trials", *columns), columns=columns).set_index("key")
+        found = rows(self._db, self.path, "trials", *columns)
+        return pd.DataFrame(found, columns=columns).set_index("key")
 
     def record(
-        self, trials: Mapping[str, Trial], scores: Sequence[Score], seconds: float | None = None, crashed: str = ""
+        self,
+        trials: Mapping[str, Trial],
+        scores: Sequence[Score],
+        seconds: float | None = None,
+        crashed: str = "",
     ) -> None:
         """Write the outcome of one group, and the seconds that it took a worker, in one transaction.
 
@@ -202,8 +208,17 @@ def places(trials: pd.DataFrame) -> set[Place]:
     return set(trials[list(PLACE)].itertuples(index=False, name=None))
 
 
-def _as_row(trial: Trial, score: Score, seconds: float | None, crashed: str) -> tuple[Any, ...]:
+def _as_row(
+    trial: Trial,
+    score: Score,
+    seconds: float | None,
+    crashed: str,
+) -> tuple[Any, ...]:
     """A trial's row, as `_INSERT` takes it."""
+    values = score.values or {}
+    of_labels = {}
+    for metric, of_each in score.of_labels.items():
+        of_labels[metric] = [value if math.isfinite(value) else None for value in of_each]
     return (
         score.key,
         trial.dataset,
@@ -214,10 +229,10 @@ def _as_row(trial: Trial, score: Score, seconds: float | None, crashed: str) -> 
         score.error or "",
         crashed,
         seconds,
-        _json({metric: _or_null(value) for metric, value in (score.values or {}).items()}),
+        _json({metric: _or_null(value) for metric, value in values.items()}),
         _json(dict(sorted(score.chosen))),
         _json([(dict(point), _or_null(value)) for point, value in score.tried]),
-        _json({metric: list(map(_finite_or_null, values)) for metric, values in score.of_labels.items()}),
+        _json(of_labels),
     )
 
 
@@ -230,17 +245,13 @@ def _or_null(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _finite_or_null(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def _lock(folder: Path) -> io.FileIO:
     """The folder's lock, taken: a file that is opened without emptying it, and without following a link of its name."""
     path = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_regular_file(path)
-        file = io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666), "r+")
+        file = io.FileIO(os.open(path, _LOCK_FLAGS, 0o666), "r+")
     except OSError as error:
         raise ResultsError(f"{folder}: cannot be written: {error.strerror}") from None
     if fcntl is not None:
