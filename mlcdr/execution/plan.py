@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,19 @@ from mlcdr.results.record import duration, mean_seconds, read_statuses
 from mlcdr.results.store import Store, place, places
 
 
-@dataclass(frozen=True)
+@dataclass
 class Part:
-    """One data set of a run: its source, its facts for the manifest, its trials, its labels with their frequencies."""
+    """One data set of a run: its source, its facts for the manifest, its labels with their frequencies, its trials.
+
+    `pending` are those of the trials that are to be computed.
+    """
 
     name: str
     source: DataSource
     facts: dict[str, Any]
-    trials: list[Trial]
     labels: list[tuple[str, float]]
+    trials: list[Trial]
+    pending: list[Trial] = field(default_factory=list)
 
     def size(self) -> int:
         """How many numbers the data set would have if it were dense, for each label."""
@@ -102,26 +106,23 @@ def plan_run(
     crashed_before = places(failed[failed["crash"] != ""])
     done = set(recorded.index.difference(failed.index))
     trials: dict[str, Trial] = {}
-    work = []
     n_kept = 0
     for part in parts:
         trials |= {trial.key: trial for trial in part.trials}
-        wanted = _incomplete(part.trials, done, keeping)
-        n_kept += len(part.trials) - len(wanted)
+        part.pending = _incomplete(part.trials, done, keeping)
+        n_kept += len(part.trials) - len(part.pending)
         if failed_only:
-            wanted = [trial for trial in wanted if place(trial) in failed_before]
-        work.append((part, wanted))
-    if any(wanted for _, wanted in work) and any(spec.tune for spec in experiment.methods.values()):
+            part.pending = [trial for trial in part.pending if place(trial) in failed_before]
+    if any(part.pending for part in parts) and any(spec.tune for spec in experiment.methods.values()):
         past = read_statuses(store.path.parent)
-        surveyed = pd.DataFrame(_survey_dataset(part, wanted, past) for part, wanted in work)
+        surveyed = pd.DataFrame(_survey_dataset(part, past) for part in parts)
         listener.notice(f"{experiment.name}: {_describe_budget(surveyed)}")
-    # The longest work first, so that all workers are busy to the end.
-    work.sort(key=lambda each: each[0].size(), reverse=True)
     pending: list[Group] = []
     isolated = False
-    for part, wanted in work:
-        pending += groups(experiment, part.source, wanted, keeping)
-        isolated |= any(place(trial) in crashed_before for trial in wanted)
+    # The longest work first, so that all workers are busy to the end.
+    for part in sorted(parts, key=Part.size, reverse=True):
+        pending += groups(experiment, part.source, part.pending, keeping)
+        isolated |= any(place(trial) in crashed_before for trial in part.pending)
     return RunPlan(parts, trials, done.intersection(trials), n_kept, pending, isolated, data)
 
 
@@ -163,7 +164,7 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     if experiment.by_label:
         shares = np.asarray(dataset.Y.mean(axis=0)).ravel().tolist()
         labels = list(zip(dataset.label_names, shares, strict=True))
-    return Part(dataset.name, data.source, _list_facts(dataset), plan(experiment, data), labels), data
+    return Part(dataset.name, data.source, _list_facts(dataset), labels, plan(experiment, data)), data
 
 
 def _list_facts(dataset: Dataset) -> dict[str, Any]:
@@ -221,17 +222,19 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     shared: dict[str, list[str]] = {}  # line → methods
     for spec in experiment.datasets:
         part, _ = prepare(experiment, spec, Listener())
-        datasets.append(_survey_dataset(part, _incomplete(part.trials, done, keeping), past))
+        part.pending = _incomplete(part.trials, done, keeping)
+        datasets.append(_survey_dataset(part, past))
         for method, line in _list_shared(part.trials):
             shared.setdefault(line, []).append(method)
     lines = [f"{', '.join(dict.fromkeys(names))}: {line}" for line, names in shared.items()]
     return Survey(folder, pd.DataFrame(datasets), tuple(lines))
 
 
-def _survey_dataset(part: Part, pending: Sequence[Trial], past: pd.DataFrame) -> dict[str, Any]:
+def _survey_dataset(part: Part, past: pd.DataFrame) -> dict[str, Any]:
     """A row of `Survey.datasets`."""
     failed = past.index[past["status"] == "failed"]
-    fits, choosing = _count_fits(part, pending)
+    pending = part.pending
+    fits, choosing = _count_fits(part)
     return {
         "dataset": part.name,
         "rows": part.facts["n_instances"],
@@ -248,9 +251,9 @@ def _survey_dataset(part: Part, pending: Sequence[Trial], past: pd.DataFrame) ->
     }
 
 
-def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
-    """How many fits the trials of a data set take, and about how many more the choice of their parameters takes."""
-    families = {(trial.split, id(trial.family)): trial.family.tune for trial in trials}
+def _count_fits(part: Part) -> tuple[int, int]:
+    """How many fits the pending trials of a data set take, and about how many more the choice of parameters takes."""
+    families = {(trial.split, id(trial.family)): trial.family.tune for trial in part.pending}
     choosing = 0
     chosen_once = set()
     for (_, family), tune in families.items():
