@@ -152,11 +152,10 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
     ResultsError
         When a layout does not fit the results.
     """
-    from mlcdr.results.results import import_results, open_results
+    from mlcdr.results.results import open_results
     from mlcdr.tables import tables
 
-    # the exports have the same numbers as the record, and are read faster
-    found = import_results(report.folder) if report.unchanged else open_results(report.folder)
+    found = open_results(report.folder)
     written: list[Path] = []
     problem = ""
     try:
@@ -174,5 +173,7 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
 
 
 def _are_drawn(report: RunReport) -> bool:
-    """Whether the figures were drawn from the same results: drawing takes longer than all else of such a run."""
-    return report.unchanged and any((report.folder / "figures").glob("*.svg"))
+    """Whether the figures are of these results: drawing takes longer than all else of a run with nothing to compute."""
+    newest = max((report.folder / name).stat().st_mtime_ns for name in ("experiment.yaml", "scores.csv"))
+    drawn = [path.stat().st_mtime_ns for path in (report.folder / "figures").glob("*.svg")]
+    return bool(drawn) and min(drawn) > newest

@@ -342,7 +342,7 @@ def _refuse_unlike(old: Results, new: Results) -> None:
         specs = ", ".join(differing) or "see `splits:`"
         raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs})")
     for dataset in old.datasets:
-        before, after = (each.recorded(dataset).get("checksum", "") for each in (old, new))
+        before, after = (each.facts(dataset).get("checksum", "") for each in (old, new))
         if before and after and before != after:
             raise ResultsError(
                 f"{new.folder}: {dataset} is not the data set it was in {old.folder} (its checksum differs)"
@@ -367,7 +367,7 @@ def _test_to_train(results: Results, dataset: str, values: pd.DataFrame) -> floa
     if isinstance(splits, Shuffle) and isinstance(splits.train_size, float):
         return (1 - splits.train_size) / splits.train_size
     if isinstance(splits, Shuffle) and isinstance(splits.train_size, int):
-        n = int(results.facts(dataset)["n_instances"])
+        n = int(results.facts(dataset, "n_instances")["n_instances"])
         return (n - splits.train_size) / splits.train_size
     if not isinstance(splits, FromFile):
         return 1.0  # how many rows the train file has is not known here

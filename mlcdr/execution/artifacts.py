@@ -115,8 +115,12 @@ class Keeping:
 
     def _write_model(self, trial: Trial, model: ComposedClassifier, rows: Rows) -> None:
         dataset = rows.dataset
-        point = "; ".join(f"{path} = {value}" for path, value in trial.point)
-        about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
+        about = {
+            "dataset": trial.dataset,
+            "method": trial.method,
+            "point": "; ".join(f"{path} = {value}" for path, value in trial.point),
+            "split": str(trial.split),
+        }
         whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal)
         write_model(self._stem(trial), whole, rows.X)
 
@@ -152,23 +156,21 @@ class Keeping:
         ResultsError
             When it cannot be written.
         """
-        rows = []
         counts = {"scores": 0, "models": 0, "bytes": 0}
+        rows = []
         for trial in trials:
-            files = {"scores": self.scores_file(trial), "models": self.model_file(trial)}
-            kept = {what: path for what, path in files.items() if path is not None and is_regular_file(path)}
-            if not kept:
-                continue
-            row: list[Any] = [trial.dataset, trial.method]
-            point = dict(trial.point)
-            row += [point.get(path, "") for path in swept]
-            row += [trial.split, trial.key]
-            for what in files:
-                row.append(kept[what].relative_to(self.folder).as_posix() if what in kept else "")
-            rows.append(row)
-            for what, path in kept.items():
+            names = []
+            for what, path in (("scores", self.scores_file(trial)), ("models", self.model_file(trial))):
+                if path is None or not is_regular_file(path):
+                    names.append("")
+                    continue
+                names.append(path.relative_to(self.folder).as_posix())
                 counts[what] += 1
                 counts["bytes"] += path.stat().st_size
+            point = dict(trial.point)
+            values = [point.get(path, "") for path in swept]
+            if any(names):
+                rows.append([trial.dataset, trial.method, *values, trial.split, trial.key, *names])
         header = ["dataset", "method", *swept, "split", "key", "scores", "model"]
         write_atomically(self.folder / INDEX, format_csv(header, rows))
         return {"index": f"{FOLDER}/{INDEX}", **counts}

@@ -170,7 +170,13 @@ def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> list[
     return scores
 
 
-def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: Rows, split: Split) -> list[Score]:
+def _run_tuned(
+    trials: Sequence[Trial],
+    group: Group,
+    context: _Context,
+    rows: Rows,
+    split: Split,
+) -> list[Score]:
     """Choose the parameters of a family's trials, then compute them; a choice for the split counts as fit time."""
     try:
         tuning = Tuning(trials, group, context.data)

@@ -18,7 +18,6 @@ import threading
 import uuid
 from asyncio import CancelledError
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from mlcdr import __version__
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import ExecutorLost
-from mlcdr.execution.groups import Group, GroupResult
+from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.keys import ENGINE
@@ -100,20 +99,20 @@ class _Work:
 
         for source in dict.fromkeys(group.source for group in pending):
             self.data[source] = self._hand_over(source)
-        suspects = []
+        lost: set[str] = set()  # keys of the trials that had workers that died
         try:
             for future in as_completed([self._submit(group) for group in pending], loop=self.client.loop):
                 group = self.groups.pop(future)
                 try:
                     yield self._outcome(future)
                 except KilledWorker:
-                    suspects.append(group)
+                    lost.update(trial.key for trial in group.trials)
                 raise_if_stopped()
         except Stop:
             yield from (self._outcome(future) for future in self.groups if future.status == "finished")
             raise
         # Dask reports all tasks that a dead worker had. Only a trial that ran alone is known to be the cause.
-        for group in [replace(each, trials=(trial,)) for each in suspects for trial in each.trials]:
+        for group in split_up(pending, lost):
             future = self._submit(group)
             try:
                 yield self._outcome(future)

@@ -56,7 +56,12 @@ class Rows:
     numbers: Integers
 
 
-def run_trials(trials: Iterable[Trial], group: Group, rows: Rows, seconds: float = 0.0) -> list[Score]:
+def run_trials(
+    trials: Iterable[Trial],
+    group: Group,
+    rows: Rows,
+    seconds: float = 0.0,
+) -> list[Score]:
     """The scores of trials of a group, fit by fit; `seconds` were spent on each before it was fitted."""
     scores: list[Score] = []
     share = group.experiment.share
@@ -75,7 +80,12 @@ def _alone(trial: Trial) -> Trial:
     return replace(trial, spec=spec, family=spec)
 
 
-def _run_family(trials: Sequence[Trial], group: Group, rows: Rows, seconds: float) -> list[Score]:
+def _run_family(
+    trials: Sequence[Trial],
+    group: Group,
+    rows: Rows,
+    seconds: float,
+) -> list[Score]:
     """Fit once and score the trials that the fit serves."""
     warned.of_method(trials[0].method)
     try:
@@ -161,14 +171,16 @@ class _Fit:
             if found is not None:
                 outcome = replace(outcome, scores=Scores(rows.Y, found, experiment.keep_top))
         if self._bound is not None:
-            last = (self._output.shape[1] if size is None else estimator.label_space_.size_of(size)) - 1
-            encoding, prediction = (float(errors[last]) for errors in self._bound)
+            n_used = self._output.shape[1] if size is None else estimator.label_space_.size_of(size)
+            encoding, prediction = (float(errors[n_used - 1]) for errors in self._bound)
             outcome = replace(outcome, encoding_error=encoding, prediction_error=prediction)
-        values = evaluate(outcome, {metric.label: (metric.name, metric.params) for metric in experiment.metrics})
+        metrics = {metric.label: (metric.name, metric.params) for metric in experiment.metrics}
+        values = evaluate(outcome, metrics)
         if group.keeping is not None:
             group.keeping.keep(trial, estimator.settled(size), rows)
         of_labels = evaluate_labels(outcome, experiment.by_label)
-        return Score(trial.key, values, of_labels={name: tuple(each.tolist()) for name, each in of_labels.items()})
+        as_tuples = {name: tuple(each.tolist()) for name, each in of_labels.items()}
+        return Score(trial.key, values, of_labels=as_tuples)
 
     def _size(self, trial: Trial) -> Any:
         """The size of the code that a trial asks for; None: that which was fitted."""
@@ -191,8 +203,10 @@ def fail(trials: Iterable[Trial], error: BaseException) -> list[Score]:
 
 def _explain(error: BaseException) -> str:
     """The traceback that is recorded for a failed trial, as text that can be written, and shortened if it is long."""
-    lines = [str(error)] if isinstance(error, UserError) else traceback.format_exception(error, limit=_FRAMES)
-    text = "".join(lines).rstrip().encode(errors="backslashreplace").decode()
+    text = str(error)
+    if not isinstance(error, UserError):
+        text = "".join(traceback.format_exception(error, limit=_FRAMES))
+    text = text.rstrip().encode(errors="backslashreplace").decode()
     if len(text) <= _LONGEST:
         return text
     half = _LONGEST // 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.warned import Warned
@@ -24,11 +24,22 @@ class Group:
 
 
 def groups(
-    experiment: Experiment, source: DataSource, trials: Iterable[Trial], keeping: Keeping | None = None
+    experiment: Experiment,
+    source: DataSource,
+    trials: Iterable[Trial],
+    keeping: Keeping | None = None,
 ) -> Iterator[Group]:
     """The trials by split, in order of the splits."""
     for of_split in group_by(sorted(trials, key=lambda trial: trial.split), lambda trial: trial.split):
         yield Group(experiment, source, of_split[0].split, tuple(of_split), keeping)
+
+
+def split_up(groups: Iterable[Group], keys: Set[str]) -> Iterator[Group]:
+    """A group of its own for each of the trials with these keys."""
+    for group in groups:
+        for trial in group.trials:
+            if trial.key in keys:
+                yield replace(group, trials=(trial,))
 
 
 @dataclass(frozen=True)

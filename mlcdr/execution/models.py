@@ -103,9 +103,9 @@ class Model:
         return pd.DataFrame(values, columns=list(self.label_names), index=index)
 
     def __repr__(self) -> str:
-        about, sizes = self.about, f"{len(self.feature_names)} features, {len(self.label_names)} labels"
-        trained = f"{about.get('dataset')!r}, split {about.get('split')}"
-        return f"Model of {about.get('method')!r} trained on {trained}: {sizes}\n  {self.classifier!r}"
+        method, dataset, split = (self.about.get(name) for name in ("method", "dataset", "split"))
+        sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
+        return f"Model of {method!r} trained on {dataset!r}, split {split}: {sizes}\n  {self.classifier!r}"
 
 
 def write_model(stem: Path, model: Model, X: Any) -> Path:
@@ -126,27 +126,35 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
         "nominal": {name: list(words) for name, words in model.nominal.items()},
         "classifier": model.classifier,
     }
-    ending, data = ".skops", _by_skops(content, X[:_CHECKED])
-    if data is None:
-        ending, image = ".joblib", io.BytesIO()
-        joblib.dump(content, image, compress=("zlib", 3))
-        data = image.getvalue()
-    path = stem.with_name(stem.name + ending)
-    write_atomically(path, data)
-    for other in ENDINGS:
-        if other != ending:
-            stem.with_name(stem.name + other).unlink(missing_ok=True)
-    return path
+    by_skops, by_joblib = (stem.with_name(stem.name + ending) for ending in ENDINGS)
+    data = _by_skops(content, X[:_CHECKED])
+    if data is not None:
+        write_atomically(by_skops, data)
+        by_joblib.unlink(missing_ok=True)
+        return by_skops
+    image = io.BytesIO()
+    joblib.dump(content, image, compress=("zlib", 3))
+    write_atomically(by_joblib, image.getvalue())
+    by_skops.unlink(missing_ok=True)
+    return by_joblib
 
 
-def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
-    """The file's content; None if skops is not installed, or cannot write and read this model."""
+def _skops() -> Any:
+    """Skops' module for files; None where it is not installed."""
     try:
         import skops.io as skops_io
     except ImportError:
         return None
+    return skops_io
+
+
+def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
+    """The file's content; None if skops is not installed, or cannot write and read this model."""
+    skops_io = _skops()
+    if skops_io is None:
+        return None
     try:
-        data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
+        data: bytes = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
         back = skops_io.loads(data, trusted=skops_io.get_untrusted_types(data=data))["classifier"]
         same = np.array_equal(back.predict(X), content["classifier"].predict(X))
     except Exception:  # a class of the user may raise any exception here; joblib is used then
@@ -177,9 +185,7 @@ def load_model(path: str | Path, trust: bool = False) -> Model:
     """
     path = Path(path)
     if not path.is_file():
-        raise ResultsError(
-            f"{path}: no such model file; of a run with `keep: {{models: true}}` they are below its kept/"
-        )
+        raise ResultsError(f"{path}: no such model file; a run with `keep: {{models: true}}` has them below its kept/")
     if path.suffix not in ENDINGS:
         raise ResultsError(f"{path}: not a model file, which ends in {' or '.join(ENDINGS)}")
     if not trust:
@@ -187,30 +193,32 @@ def load_model(path: str | Path, trust: bool = False) -> Model:
             f"{path}: a model file can run any program when it is loaded; "
             f"--trust loads it (in Python, trust=True), if you know its origin{_foreign(path)}"
         )
+    if path.suffix == ".skops" and _skops() is None:
+        raise UserError(f"{path}: needs skops: pip install 'mlcdr[models]'")
     try:
-        if path.suffix == ".skops":
-            skops_io = _skops(path)
-            content = skops_io.load(path, trusted=skops_io.get_untrusted_types(file=path))
-        else:
-            content = joblib.load(path)
+        content = _read(path)
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise ResultsError(f"{path}: not a model file of mlcdr's, or of another version")
-        names = tuple(content["feature_names"]), tuple(content["label_names"])
-        return Model(content["classifier"], *names, content["about"], content["nominal"])
+        return Model(
+            content["classifier"],
+            tuple(content["feature_names"]),
+            tuple(content["label_names"]),
+            content["about"],
+            content["nominal"],
+        )
     except (UserError, MemoryError):
         raise
     except Exception as error:
-        raise ResultsError(
-            f"{path}: cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
-        ) from error
+        why = " ".join(str(error).split())
+        raise ResultsError(f"{path}: cannot be loaded: {type(error).__name__}: {why}") from error
 
 
-def _skops(path: Path) -> Any:
-    try:
-        import skops.io as skops_io
-    except ImportError:
-        raise UserError(f"{path}: needs skops: pip install 'mlcdr[models]'") from None
-    return skops_io
+def _read(path: Path) -> Any:
+    """What a model file holds. This can run any code."""
+    if path.suffix == ".joblib":
+        return joblib.load(path)
+    skops_io = _skops()
+    return skops_io.load(path, trusted=skops_io.get_untrusted_types(file=path))
 
 
 def _foreign(path: Path) -> str:
@@ -218,15 +226,13 @@ def _foreign(path: Path) -> str:
     if path.suffix != ".skops":
         return ""
     try:
-        import skops.io as skops_io
-
         bare = io.BytesIO()
         with zipfile.ZipFile(path) as packed, zipfile.ZipFile(bare, "w") as copy:
             if packed.getinfo(_SCHEMA).file_size > _LARGEST_SCHEMA:
                 return " (what it names is not shown: its list of parts is too large)"
             for name in set(packed.namelist()):  # skops would read an array each time it is named
                 copy.writestr(name, packed.read(name) if name == _SCHEMA else b"")
-        named = skops_io.get_untrusted_types(data=bare.getvalue())
+        named = _skops().get_untrusted_types(data=bare.getvalue())
     except Exception:  # missing, or not a skops file: loading it reports which
         return ""
     foreign = [each for each in named if not each.startswith("mlcdr.")]

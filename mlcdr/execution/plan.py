@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from mlcdr.data.dataset import Dataset
 from mlcdr.data.encoding import MissingValueError
 from mlcdr.errors import ConfigError
 from mlcdr.execution.artifacts import Keeping
@@ -24,30 +25,28 @@ from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.problems import Problem
-from mlcdr.experiment.trials import Trial, plan
-from mlcdr.experiment.tune import TuneSpec
+from mlcdr.experiment.trials import Trial, by_family, plan
 from mlcdr.results.record import duration, mean_seconds, read_statuses
-from mlcdr.results.record_file import Point
-from mlcdr.results.store import Store, place
+from mlcdr.results.store import Store, place, places
 
 
-@dataclass(frozen=True)
+@dataclass
 class Part:
-    """One data set of a run: its source, its facts for the manifest, its trials, its labels with their frequencies."""
+    """One data set of a run: its source, its facts for the manifest, its labels with their frequencies, its trials.
+
+    `pending` are those of the trials that are to be computed.
+    """
 
     name: str
     source: DataSource
     facts: dict[str, Any]
+    labels: list[tuple[str, float]]
     trials: list[Trial]
-    labels: Sequence[tuple[str, float]] = ()
+    pending: list[Trial] = field(default_factory=list)
 
     def size(self) -> int:
         """How many numbers the data set would have if it were dense, for each label."""
         return math.prod(self.facts[name] for name in ("n_instances", "n_features", "n_labels"))
-
-    def among(self, keys: Set[str]) -> list[Trial]:
-        """Its trials with these keys."""
-        return [trial for trial in self.trials if trial.key in keys]
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,11 @@ class RunPlan:
 
 
 def plan_run(
-    experiment: Experiment, keeping: Keeping | None, store: Store, listener: Listener, failed_only: bool
+    experiment: Experiment,
+    keeping: Keeping | None,
+    store: Store,
+    listener: Listener,
+    failed_only: bool,
 ) -> RunPlan:
     """Read the data sets and plan their trials.
 
@@ -97,24 +100,30 @@ def plan_run(
     for name, method in experiment.methods.items():
         if method.shown:
             listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
-    trials = {trial.key: trial for part in parts for trial in part.trials}
-    done = store.done() & trials.keys()
-    incomplete = _incomplete(trials.values(), done, keeping)
-    wanted = incomplete
-    if failed_only:
-        failed = store.failed_places()
-        wanted = [trial for trial in incomplete if place(trial) in failed]
-    keys = {trial.key for trial in wanted}
-    if wanted and any(spec.tune for spec in experiment.methods.values()):
-        recorded = read_statuses(store.path.parent)
-        work = [_survey_dataset(part, part.among(keys), recorded) for part in parts]
-        listener.notice(f"{experiment.name}: {_describe_budget(pd.DataFrame(work))}")
+    recorded = store.recorded()
+    failed = recorded[recorded["status"] == "failed"]
+    failed_before = places(failed)
+    crashed_before = places(failed[failed["crash"] != ""])
+    done = set(recorded.index.difference(failed.index))
+    trials: dict[str, Trial] = {}
+    n_kept = 0
+    for part in parts:
+        trials |= {trial.key: trial for trial in part.trials}
+        part.pending = _incomplete(part.trials, done, keeping)
+        n_kept += len(part.trials) - len(part.pending)
+        if failed_only:
+            part.pending = [trial for trial in part.pending if place(trial) in failed_before]
+    if any(part.pending for part in parts) and any(spec.tune for spec in experiment.methods.values()):
+        past = read_statuses(store.path.parent)
+        surveyed = pd.DataFrame(_survey_dataset(part, past) for part in parts)
+        listener.notice(f"{experiment.name}: {_describe_budget(surveyed)}")
     pending: list[Group] = []
+    isolated = False
     # The longest work first, so that all workers are busy to the end.
     for part in sorted(parts, key=Part.size, reverse=True):
-        pending += groups(experiment, part.source, part.among(keys), keeping)
-    isolated = not store.crashed_places().isdisjoint(map(place, wanted))
-    return RunPlan(parts, trials, done, len(trials) - len(incomplete), pending, isolated, data)
+        pending += groups(experiment, part.source, part.pending, keeping)
+        isolated |= any(place(trial) in crashed_before for trial in part.pending)
+    return RunPlan(parts, trials, done.intersection(trials), n_kept, pending, isolated, data)
 
 
 def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None) -> list[Trial]:
@@ -142,7 +151,8 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
         problem = Problem(("datasets", experiment.datasets.index(spec)), str(error))
         raise ConfigError([experiment.placed(problem)]) from None
     dataset = data.dataset
-    if unfit := list(find_unfit_features(experiment, dataset)):
+    unfit = list(find_unfit_features(experiment, dataset))
+    if unfit:
         raise ConfigError([experiment.placed(problem) for problem in unfit])
     for text in dataset.notices:
         listener.notice(f"{dataset.name}: {text}")
@@ -150,8 +160,17 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     for problem, fails in find_misfits(experiment, dataset, len(first.train) + len(first.unlabelled)):
         if fails:
             listener.notice(f"{experiment.placed(problem)}; these trials fail")
+    labels: list[tuple[str, float]] = []
+    if experiment.by_label:
+        shares = np.asarray(dataset.Y.mean(axis=0)).ravel().tolist()
+        labels = list(zip(dataset.label_names, shares, strict=True))
+    return Part(dataset.name, data.source, _list_facts(dataset), labels, plan(experiment, data)), data
+
+
+def _list_facts(dataset: Dataset) -> dict[str, Any]:
+    """What the manifest says of a data set."""
     counted = dataset.statistics()
-    facts = {
+    return {
         "checksum": dataset.checksum,
         "n_instances": dataset.n_instances,
         "n_features": dataset.n_features,
@@ -162,9 +181,6 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
         "label_density": counted["density"],
         "notices": list(dataset.notices),
     }
-    shares = np.asarray(dataset.Y.mean(axis=0)).ravel().tolist() if experiment.by_label else []
-    labels = tuple(zip(dataset.label_names, shares, strict=False))
-    return Part(dataset.name, data.source, facts, plan(experiment, data), labels), data
 
 
 @dataclass(frozen=True)
@@ -199,25 +215,26 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     """
     folder = out / experiment.name
     experiment_yaml(experiment)  # refuses an experiment that is too long for a run
-    recorded = read_statuses(folder)
-    done = set(recorded.loc[recorded["status"] == "done", "key"])
+    past = read_statuses(folder)
+    done = set(past.index[past["status"] == "done"])
     keeping = Keeping.of(experiment, folder)
     datasets = []
     shared: dict[str, list[str]] = {}  # line → methods
     for spec in experiment.datasets:
         part, _ = prepare(experiment, spec, Listener())
-        datasets.append(_survey_dataset(part, _incomplete(part.trials, done, keeping), recorded))
-        for method, line in _shared(part.trials):
-            if method not in shared.setdefault(line, []):
-                shared[line].append(method)
-    lines = [f"{', '.join(names)}: {line}" for line, names in shared.items()]
+        part.pending = _incomplete(part.trials, done, keeping)
+        datasets.append(_survey_dataset(part, past))
+        for method, line in _list_shared(part.trials):
+            shared.setdefault(line, []).append(method)
+    lines = [f"{', '.join(dict.fromkeys(names))}: {line}" for line, names in shared.items()]
     return Survey(folder, pd.DataFrame(datasets), tuple(lines))
 
 
-def _survey_dataset(part: Part, pending: Sequence[Trial], recorded: pd.DataFrame) -> dict[str, Any]:
+def _survey_dataset(part: Part, past: pd.DataFrame) -> dict[str, Any]:
     """A row of `Survey.datasets`."""
-    status = dict(zip(recorded["key"], recorded["status"], strict=True))
-    fits, choosing = _count_fits(part, pending)
+    failed = past.index[past["status"] == "failed"]
+    pending = part.pending
+    fits, choosing = _count_fits(part)
     return {
         "dataset": part.name,
         "rows": part.facts["n_instances"],
@@ -225,62 +242,64 @@ def _survey_dataset(part: Part, pending: Sequence[Trial], recorded: pd.DataFrame
         "labels": part.facts["n_labels"],
         "trials": len(part.trials),
         "done": len(part.trials) - len(pending),
-        "failed": sum(status.get(trial.key) == "failed" for trial in part.trials),
+        "failed": len(failed.intersection([trial.key for trial in part.trials])),
         "pending": len(pending),
         "groups": len({trial.split for trial in pending}),
         "fits": fits + choosing,
         "choosing": choosing,
-        "seconds": mean_seconds(recorded).get(part.name, math.nan) * len(pending),
+        "seconds": mean_seconds(past).get(part.name, math.nan) * len(pending),
     }
 
 
-def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
-    """How many fits the trials of a data set take, and about how many more the choice of their parameters takes."""
-    families = {(trial.split, id(trial.family)): trial.family for trial in trials}
-    searches = {}
-    for (split, number), family in families.items():
-        if family.tune is not None:
-            searches[split if family.tune.scope == "split" else 0, number] = family.tune
-    rows = part.facts["n_instances"]
-    return len(families), sum(tune.n_fits(part.name, rows) for tune in searches.values())
+def _count_fits(part: Part) -> tuple[int, int]:
+    """How many fits the pending trials of a data set take, and about how many more the choice of parameters takes."""
+    families = {(trial.split, id(trial.family)): trial.family.tune for trial in part.pending}
+    choosing = 0
+    chosen_once = set()
+    for (_, family), tune in families.items():
+        if tune is None or family in chosen_once:
+            continue
+        if tune.scope == "dataset":
+            chosen_once.add(family)
+        choosing += tune.n_fits(part.name, part.facts["n_instances"])
+    return len(families), choosing
 
 
 def _describe_budget(work: pd.DataFrame) -> str:
-    """`3,300 fits, about 3,000 of them to choose parameters; 4 min 10 s of one worker by past timings`."""
+    """`3,300 fits, about 3,000 of them to choose parameters; about 4 min 10 s of one worker, by past timings`."""
     text = f"{work['fits'].sum():,} fits"
     choosing = work["choosing"].sum()
     if choosing:
         text += f", about {choosing:,} of them to choose parameters"
-    seconds = work.loc[work["pending"] > 0, "seconds"]
-    if seconds.isna().any():
+    seconds = work.loc[work["pending"] > 0, "seconds"].sum(skipna=False)
+    if math.isnan(seconds):
         return text
-    return f"{text}; about {duration(seconds.sum())} of one worker, by past timings"
+    return f"{text}; about {duration(seconds)} of one worker, by past timings"
 
 
-def _shared(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+def _list_shared(trials: Sequence[Trial]) -> list[tuple[str, str]]:
     """`CPLST` and `one fit at … serves … too`, for the methods of one data set."""
-    served: dict[tuple[str, int], dict[Point, Trial]] = {}
-    for trial in trials:
-        served.setdefault((trial.method, id(trial.family)), {})[trial.point] = trial
     lines = []
-    for (method, _), points in served.items():
-        first = next(iter(points.values()))
-        if first.family.tune is not None:
-            lines.append((method, _describe_choice(first.family.tune, first.dataset)))
-        elif len(points) > 1:
-            lines.append((method, _describe_sharing(points)))
+    for of_family in by_family(trials):
+        first = of_family[0]
+        tune = first.family.tune
+        if tune is not None:
+            how = "" if tune.search == "grid" else f", {tune.search}"
+            points = f"{tune.n_points(first.dataset)} points on {tune.n_folds} folds"
+            lines.append((first.method, f"each choice (scope {tune.scope}{how}) fits {points}"))
+        elif any(trial.spec is not trial.family for trial in of_family):
+            lines.append((first.method, _describe_sharing(of_family)))
     return lines
 
 
-def _describe_choice(tune: TuneSpec, dataset: str) -> str:
-    how = "" if tune.search == "grid" else f", {tune.search}"
-    return f"each choice (scope {tune.scope}{how}) fits {tune.n_points(dataset)} points on {tune.n_folds} folds"
-
-
-def _describe_sharing(points: Mapping[Point, Trial]) -> str:
-    (at,) = (dict(point) for point, trial in points.items() if trial.spec is trial.family)
-    others = [dict(point) for point, trial in points.items() if trial.spec is not trial.family]
-    varied = [path for path in at if any(other[path] != at[path] for other in others)]
-    fitted = ", ".join(f"{path} {value}" for path, value in at.items())
-    apart = "; ".join(f"{path} {', '.join(other[path] for other in others)}" for path in varied)
-    return f"one fit at {fitted} serves {apart} too"
+def _describe_sharing(trials: Sequence[Trial]) -> str:
+    """`one fit at n_components 100% serves n_components 20%, 40% too`, for the trials of one family."""
+    (fitted,) = {trial.point for trial in trials if trial.spec is trial.family}
+    served = {trial.point: None for trial in trials if trial.spec is not trial.family}
+    others = []
+    for (path, value), *values in zip(fitted, *served, strict=True):
+        texts = [text for _, text in values]
+        if set(texts) != {value}:
+            others.append(f"{path} {', '.join(texts)}")
+    at = ", ".join(f"{path} {value}" for path, value in fitted)
+    return f"one fit at {at} serves {'; '.join(others)} too"

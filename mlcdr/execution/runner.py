@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
 
 import joblib
@@ -15,13 +14,14 @@ from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
 from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
-from mlcdr.execution.writing import RunReport, are_written, write_results
+from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
+from mlcdr.experiment.trials import Trial
 from mlcdr.processes import Stop, hold_signals, protect_process, stop_on_signals
+from mlcdr.results.exports import write_changed
 from mlcdr.results.failures import describe_error
 from mlcdr.results.store import Store
-from mlcdr.whole_files import is_regular_file, write_atomically
 
 BACKENDS = ("loky", "dask")
 
@@ -72,98 +72,116 @@ def run(
 
         cluster = DaskCluster(scheduler)
         jobs = cluster.n_threads()
-    jobs = jobs or joblib.cpu_count()
-    listener = listener or Listener()
-    report = RunReport(out / experiment.name, jobs, backend)
+    report = RunReport(out / experiment.name, jobs or joblib.cpu_count(), backend)
     resolved = experiment_yaml(experiment)  # refuses an experiment that could not be read back later
-    folder = report.folder.absolute()  # since a method may change the working directory
-    keeping = Keeping.of(experiment, folder)
-    plan: RunPlan | None = None  # once there are results to write at the end
-    same = False  # whether the run before had the same plan and config, and kept no files
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
+        this = _Run(experiment, store, listener or Listener(), report)
         try:
             with stop_on_signals():
-                planned = plan_run(experiment, keeping, store, listener, failed_only)
-                if failed_only and not planned.pending:
-                    store.forget_run()
-                    report.planned, report.done = len(planned.trials), len(planned.done)
-                    return report
-                if keeping is not None and not fresh:
-                    keeping.begin()
-                before = _text(folder / "experiment.yaml")
-                write_atomically(folder / "experiment.yaml", resolved)
-                same = store.begin(planned.trials, jobs) and before == resolved and keeping is None
-                if fresh:
-                    forget(folder)
-                plan = planned
-                report.planned, report.kept = len(plan.trials), plan.n_kept
-                listener.begin(experiment.name, report.planned, report.kept)
-                _execute(cluster or _local(plan, jobs, experiment.limits), plan, store, report, listener)
+                plan = this.begin(resolved, fresh, failed_only)
+                if plan is not None:
+                    this.compute(plan, cluster or _local(plan, report.jobs, experiment.limits))
         except Stop:
             report.interrupted = True
         except ExecutorLost as error:
-            report.interrupted, report.lost = True, str(error)
-            listener.notice(f"{error}; what was finished is kept")
+            report.interrupted = True
+            report.lost = str(error)
+            this.listener.notice(f"{error}; what was finished is kept")
         except Exception:
             report.interrupted = True
-            if plan is not None:
-                with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
-                    write_results(experiment, plan, store, keeping, report)
+            with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
+                this.write()
             raise
-        if plan is None:
-            return report
-        if same and len(plan.done) == len(plan.trials) and are_written(experiment, folder):
-            report.unchanged, report.done = True, report.planned
-            report.seconds = time.monotonic() - report.clock
-        else:
-            write_results(experiment, plan, store, keeping, report)
-        store.end("interrupted" if report.interrupted else "finished")
+        if this.write():
+            store.end("interrupted" if report.interrupted else "finished")
     return report
 
 
-def _execute(executor: Executor, plan: RunPlan, store: Store, report: RunReport, listener: Listener) -> None:
-    """Compute what is pending, record each group as it comes, and tell the first failure of each method."""
-    left = {trial.key for group in plan.pending for trial in group.trials}
-    told: set[str] = set()
-    # Closed here, not by the garbage collector: closing it ends the workers.
-    with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
-        for result in results:
-            with hold_signals():
-                _record(result, plan, store, report)
-                left.difference_update(score.key for score in result.scores)
-                failed = [score for score in result.scores if score.values is None]
-                for score in failed:
-                    trial = plan.trials[score.key]
-                    if trial.method not in told:  # one that cannot work need not be waited for
-                        told.add(trial.method)
-                        where = f"{trial.method} on {trial.dataset}, split {trial.split}"
-                        reason = describe_error(score.error or "")
-                        listener.notice(f"first failure of {where}: {reason}; the run goes on")
-                dataset = plan.trials[result.scores[0].key].dataset
-                listener.advance(dataset, len(result.scores), len(failed))
-    if left:
-        report.interrupted = True
-        listener.notice(f"{len(left)} trials came to no end")
+class _Run:
+    """A run that holds its folder.
 
+    Attributes
+    ----------
+    plan : RunPlan or None
+        Once it is on record: then there are results to write at the end.
+    """
 
-def _record(result: GroupResult, plan: RunPlan, store: Store, report: RunReport) -> None:
-    """Record a group, and count it in the report."""
-    # Scores on record stay, even if the files that were to be kept of the trial could not be written.
-    new = [score for score in result.scores if score.key not in plan.done]
-    store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)
-    for score in result.scores:
-        if score.values is None and score.key in plan.done:
-            report.failures.append((plan.trials[score.key], score.error or ""))
-    report.computed += len(result.scores)
-    report.warned += result.warned
+    def __init__(
+        self,
+        experiment: Experiment,
+        store: Store,
+        listener: Listener,
+        report: RunReport,
+    ):
+        self.experiment = experiment
+        self.store = store
+        self.listener = listener
+        self.report = report
+        self.folder = report.folder.absolute()  # since a method may change the working directory
+        self.keeping = Keeping.of(experiment, self.folder)
+        self.plan: RunPlan | None = None
 
+    def begin(self, resolved: str, fresh: bool, failed_only: bool) -> RunPlan | None:
+        """Plan the trials, and record the plan and the experiment; None where no failed trial is to be computed."""
+        report = self.report
+        plan = plan_run(self.experiment, self.keeping, self.store, self.listener, failed_only)
+        if failed_only and not plan.pending:
+            self.store.forget_run()
+            report.planned, report.done = len(plan.trials), len(plan.done)
+            return None
+        if self.keeping is not None and not fresh:
+            self.keeping.begin()
+        write_changed(self.folder / "experiment.yaml", resolved)
+        self.store.begin(plan.trials, report.jobs)
+        if fresh:
+            forget(self.folder)
+        self.plan = plan
+        report.planned, report.kept = len(plan.trials), plan.n_kept
+        self.listener.begin(self.experiment.name, report.planned, report.kept)
+        return plan
 
-def _text(path: Path) -> str:
-    """What a file holds; nothing where there is none that can be read."""
-    try:
-        return path.read_text(encoding="utf-8") if is_regular_file(path) else ""
-    except (OSError, UnicodeDecodeError, ResultsError):
-        return ""
+    def compute(self, plan: RunPlan, executor: Executor) -> None:
+        """Compute what is pending, record each group as it comes, and tell the first failure of each method."""
+        left = {trial.key for group in plan.pending for trial in group.trials}
+        told: set[str] = set()
+        # Closed here, not by the garbage collector: closing it ends the workers.
+        with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
+            for result in results:
+                with hold_signals():
+                    self._record(result, plan)
+                    left.difference_update(score.key for score in result.scores)
+                    failed = [score for score in result.scores if score.values is None]
+                    for score in failed:
+                        self._tell_first(plan.trials[score.key], score.error or "", told)
+                    dataset = plan.trials[result.scores[0].key].dataset
+                    self.listener.advance(dataset, len(result.scores), len(failed))
+        if left:
+            self.report.interrupted = True
+            self.listener.notice(f"{len(left)} trials came to no end")
+
+    def _record(self, result: GroupResult, plan: RunPlan) -> None:
+        """Record a group, and count it in the report."""
+        # Scores on record stay, even if the files that were to be kept of the trial could not be written.
+        new = [score for score in result.scores if score.key not in plan.done]
+        self.store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)
+        for score in result.scores:
+            if score.values is None and score.key in plan.done:
+                self.report.failures.append((plan.trials[score.key], score.error or ""))
+        self.report.computed += len(result.scores)
+        self.report.warned += result.warned
+
+    def _tell_first(self, trial: Trial, error: str, told: set[str]) -> None:
+        """Tell a failure of a method of which none was told: one that cannot work need not be waited for."""
+        if trial.method not in told:
+            told.add(trial.method)
+            where = f"{trial.method} on {trial.dataset}, split {trial.split}"
+            self.listener.notice(f"first failure of {where}: {describe_error(error)}; the run goes on")
+
+    def write(self) -> bool:
+        """Write the results, if a plan is on record; returns whether it is."""
+        if self.plan is not None:
+            write_results(self.experiment, self.plan, self.store, self.keeping, self.report)
+        return self.plan is not None
 
 
 def check_backend(backend: str, scheduler: str | None, limits: LimitsSpec) -> None:
@@ -173,8 +191,6 @@ def check_backend(backend: str, scheduler: str | None, limits: LimitsSpec) -> No
     ------
     UserError
     """
-    if backend == "threading":
-        raise UserError("--backend threading is no more: worker processes (`--backend loky`) give the same scores")
     if backend not in BACKENDS:
         raise UserError(f"--backend: {backend!r} is none of {', '.join(BACKENDS)}")
     if (backend == "dask") != (scheduler is not None):

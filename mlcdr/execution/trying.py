@@ -8,7 +8,7 @@ as one that cannot work if it fails again.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from mlcdr.experiment.division import Splits
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.problems import KeyPath, Problem
-from mlcdr.experiment.trials import Trial, plan
+from mlcdr.experiment.trials import Trial, group_by, plan
 from mlcdr.methods.component import Component
 from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.results.failures import describe_error, find_frames
@@ -46,8 +46,10 @@ class FewRows(DataSource):
     def read(self) -> DividedData:
         """The data set, and its only split."""
         assert self.dataset is not None
-        part = np.repeat([0, 1], [self.n_train, self.dataset.n_instances - self.n_train])
-        return DividedData(self, self.dataset, Splits([{}], [1], lambda repeat: part, self.hidden_by))
+        is_test = np.arange(self.dataset.n_instances) >= self.n_train
+        part = is_test.astype(int)
+        splits = Splits([{}], [1], lambda repeat: part, self.hidden_by)
+        return DividedData(self, self.dataset, splits)
 
 
 class _Failure(NamedTuple):
@@ -94,36 +96,44 @@ def check_methods(experiment: Experiment) -> Findings:
 def few_rows(data: DividedData) -> DividedData:
     """A few rows of the first split, as a data set of one split."""
     split, source = data.splits[0], data.source
-    train = split.train[np.linspace(0, len(split.train) - 1, min(_TRAIN, len(split.train))).astype(int)]
-    rows = np.concatenate([train, split.test[:_TEST]])
-    dataset = replace(data.dataset, X=data.dataset.X[rows], Y=data.dataset.Y[rows])
-    stamp, hidden_by = f"{len(rows)} rows", data.splits.hidden_by
-    return FewRows(source.name, source.options, source.splits, stamp, dataset, len(train), hidden_by).read()
+    n_train = min(_TRAIN, len(split.train))
+    spread = np.linspace(0, len(split.train) - 1, n_train).astype(int)
+    rows = np.concatenate([split.train[spread], split.test[:_TEST]])
+    whole = data.dataset
+    few = FewRows(
+        name=source.name,
+        options=source.options,
+        splits=source.splits,
+        stamp=f"{len(rows)} rows",
+        dataset=replace(whole, X=whole.X[rows], Y=whole.Y[rows]),
+        n_train=n_train,
+        hidden_by=data.splits.hidden_by,
+    )
+    return few.read()
 
 
 def _ends(trials: Iterable[Trial], dataset: str) -> list[Trial]:
     """For each method a trial at the first and one at the last point of the sweep, and of its grid, to be tried."""
-    by_method: dict[str, list[Trial]] = {}
-    for trial in trials:
-        by_method.setdefault(trial.method, []).append(trial)
     chosen: dict[str, Trial] = {}
-    for each in by_method.values():
+    for of_method in group_by(trials, lambda trial: trial.method):
         for end in (0, -1):
-            trial = each[end]
+            trial = of_method[end]
             spec = trial.spec
             if spec.tune is not None:
                 spec = without_tune(spec, spec.tune.candidates(0, dataset)[end])
             # a number of rows with labels may be more than the few rows
             labelled = None if isinstance(trial.labelled, int) else trial.labelled
             key = f"{trial.method} {spec.plain()} {labelled}"
-            program = program_version(spec)
-            tried = replace(trial, key=key, split=0, spec=spec, family=spec, program=program, labelled=labelled)
-            chosen.setdefault(key, tried)
+            tried = replace(trial, key=key, split=0, spec=spec, family=spec, labelled=labelled)
+            chosen.setdefault(key, replace(tried, program=program_version(spec)))
     return list(chosen.values())
 
 
 def _failures(
-    workers: LocalWorkers, experiment: Experiment, data: DividedData, trials: Sequence[Trial]
+    workers: LocalWorkers,
+    experiment: Experiment,
+    data: DividedData,
+    trials: Sequence[Trial],
 ) -> dict[str, _Failure]:
     """The failures, by key, of trials that are computed on a data set."""
     failures = {}
@@ -159,7 +169,10 @@ def _find_part(spec: MethodSpec, error: str) -> tuple[KeyPath, str]:
     return (tuple(known) if len(known) == 1 else ()), ""
 
 
-def _own_files(component: Component) -> list[str]:
+def _own_files(component: Component) -> Iterator[str]:
     """The files of those classes of a component that are neither of this package nor of scikit-learn."""
-    own = [cls for cls in component.classes() if cls.__module__.partition(".")[0] not in ("mlcdr", "sklearn")]
-    return [file for cls in own if (file := find_file(cls))]
+    for cls in component.classes():
+        package = cls.__module__.partition(".")[0]
+        file = find_file(cls)
+        if file and package not in ("mlcdr", "sklearn"):
+            yield file

@@ -22,16 +22,13 @@ from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers
 from mlcdr.experiment.entries import MetricSpec
 from mlcdr.experiment.families import at_all_sizes, families_of
-from mlcdr.experiment.model import MethodSpec, method_text
+from mlcdr.experiment.model import Experiment, MethodSpec, method_text
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.experiment.tune import Point
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
-
-Texts = tuple[tuple[str, str], ...]
-"""A point as a config would write it: (path, value)."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +72,23 @@ class Choice:
     sign: float = 1.0
     tried: dict[str, tuple[Point, float]] = field(default_factory=dict)
 
+    def total(self, point: Point) -> float:
+        """The criterion of a point; 0 where it has not been measured yet."""
+        return self.tried.get(repr(point), (point, 0.0))[1]
+
     def keep(self, number: int) -> None:
         """Leave the best points, the best first; points that have not been measured yet keep their order."""
         self.points = sorted(self.points, key=self._cost)[:number]
 
     def _cost(self, point: Point) -> float:
-        _, total = self.tried.get(repr(point), (point, 0.0))
+        total = self.total(point)
         return math.inf if math.isnan(total) else round(self.sign * total, 10)
 
     @property
     def point(self) -> Point | None:
         """The best point; None if none could be fitted and measured."""
         best = min(self.points, key=self._cost)
-        _, total = self.tried.get(repr(best), (best, 0.0))
-        return None if math.isnan(total) else best
+        return None if math.isnan(self.total(best)) else best
 
 
 class Tuning:
@@ -117,9 +117,9 @@ class Tuning:
         self._trials = trials
         self._group = group
         self._data = data
-        self._dataset = data.dataset.name
         self._seed = group.experiment.seed
-        self._criterion = tune.criterion((each.label, each.name, each.params) for each in group.experiment.metrics)
+        metrics = [(each.label, each.name, each.params) for each in group.experiment.metrics]
+        self._criterion = tune.criterion(metrics)
 
     def choose(self, seen: Seen) -> list[Choice]:
         """Choose the parameters of each trial by some rows.
@@ -129,20 +129,21 @@ class Tuning:
         ConfigError
             When there are fewer rows than folds.
         """
-        tune, seed = self.tune, self._seed
-        points = [] if tune.search == "optuna" else tune.candidates(seed, self._dataset)
-        if tune.n_points(self._dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
-            return [Choice([spec], tune.candidates(seed, self._dataset)) for spec in self.specs]
-        sign = -1.0 if self._criterion.metric.higher_is_better else 1.0
-        choices = [Choice([spec], points, sign) for spec in self.specs]
+        tune, specs, dataset = self.tune, self.specs, self._data.dataset.name
+        if tune.n_points(dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
+            points = tune.candidates(self._seed, dataset)
+            return [Choice([spec], points) for spec in specs]
+        measured_together = [[spec] for spec in specs]
         if self._criterion.summed:
-            sizes = at_all_sizes(self.specs[0], seen.moments.n_features, seen.moments.n_labels)
-            choices = [Choice(sizes, points, sign)]
+            measured_together = [at_all_sizes(specs[0], seen.moments.n_features, seen.moments.n_labels)]
+        sign = -1.0 if self._criterion.metric.higher_is_better else 1.0
+        points = [] if tune.search == "optuna" else tune.candidates(self._seed, dataset)
+        choices = [Choice(each, list(points), sign) for each in measured_together]
         if tune.search == "optuna":
             self._ask_optuna(choices, seen)
         else:
             self._try_points(choices, seen)
-        return choices * (len(self.specs) if self._criterion.summed else 1)
+        return choices * (len(specs) // len(choices))
 
     def _try_points(self, choices: Sequence[Choice], seen: Seen) -> None:
         """Measure all points; with halving, the best of them again on more rows, and so on."""
@@ -162,74 +163,68 @@ class Tuning:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        number = int(seed_sequence(self._seed, seen.name, "optuna").generate_state(1)[0])
+        seed = int(seed_sequence(self._seed, seen.name, "optuna").generate_state(1)[0])
+        direction = "maximize" if choices[0].sign < 0 else "minimize"
         studies = []
-        for choice in choices:
-            sampler = optuna.samplers.TPESampler(seed=number)
-            direction = "maximize" if choice.sign < 0 else "minimize"
-            studies.append((choice, optuna.create_study(sampler=sampler, direction=direction)))
+        for _ in choices:
+            sampler = optuna.samplers.TPESampler(seed=seed)
+            studies.append(optuna.create_study(sampler=sampler, direction=direction))
         shares: dict[str, Any] = {path: optuna.distributions.FloatDistribution(0.0, 1.0) for path in self.tune.grid}
         every = np.arange(seen.moments.n)
         for _ in range(self.tune.points or 0):
-            proposals = []
-            for choice, study in studies:
-                proposal = study.ask(shares)
-                point = self.tune.point_at([proposal.params[path] for path in shares], self._dataset)
-                proposals.append((choice, study, proposal, point))
-            asked = [(choice, point) for choice, _, _, point in proposals if repr(point) not in choice.tried]
+            proposals = [study.ask(shares) for study in studies]
+            asked = []
+            for choice, proposal in zip(choices, proposals, strict=True):
+                drawn = [proposal.params[path] for path in shares]
+                point = self.tune.point_at(drawn, self._data.dataset.name)
+                choice.points.append(point)
+                if repr(point) not in choice.tried:
+                    asked.append((choice, point))
             self._measure(asked, seen, every)
-            for choice, study, proposal, point in proposals:
-                _, total = choice.tried[repr(point)]
+            for choice, study, proposal in zip(choices, studies, proposals, strict=True):
+                total = choice.total(choice.points[-1])
                 if math.isnan(total):
                     study.tell(proposal, state=optuna.trial.TrialState.FAIL)
                 else:
                     study.tell(proposal, total)
-        for choice in choices:
-            choice.points = [point for point, _ in choice.tried.values()]
 
-    def _measure(self, for_each: Sequence[tuple[Choice, Point]], seen: Seen, rows: Integers) -> None:
+    def _measure(self, asked: Sequence[tuple[Choice, Point]], seen: Seen, rows: Integers) -> None:
         """Measure points on some of the rows (numbers among those of `seen`); they share what they can."""
-        if not for_each:
+        if not asked:
             return
         specs = []
-        for choice, point in for_each:
+        for choice, point in asked:
             specs += [without_tune(spec, point) for spec in choice.specs]
         moments = seen.moments
         if len(rows) < moments.n:
             moments = moments.without(np.setdiff1d(np.arange(moments.n), rows))
-        totals = self._sum_over_folds(specs, moments, seen.numbers[np.sort(rows)], seen.name)
-        for (choice, point), at_sizes in zip(for_each, totals.reshape(len(for_each), -1), strict=True):
+        totals = self._sum_over_folds(specs, Seen(moments, seen.numbers[np.sort(rows)], seen.name))
+        for (choice, point), at_sizes in zip(asked, totals.reshape(len(asked), -1), strict=True):
             choice.tried[repr(point)] = (point, math.fsum(at_sizes))
 
-    def _sum_over_folds(
-        self, specs: Sequence[MethodSpec], moments: Moments, numbers: Integers, name: str
-    ) -> NDArray[np.float64]:
+    def _sum_over_folds(self, specs: Sequence[MethodSpec], seen: Seen) -> NDArray[np.float64]:
         """The criterion of each spec, summed over the folds of some rows; NaN where one failed."""
         metric = MetricSpec(name=self._criterion.name, params=dict(self._criterion.options), label="criterion")
         experiment = self._group.experiment.model_copy(update={"metrics": (metric,), "by_label": ()})
         group = replace(self._group, experiment=experiment, keeping=None)
-        trials = self._share_fits([replace(self._trials[0], key=str(i), spec=spec) for i, spec in enumerate(specs)])
-        X, Y = moments.rows()
-        dataset = self._data.dataset
+        trials = []
+        for i, spec in enumerate(specs):
+            trials.append(replace(self._trials[0], key=str(i), spec=spec))
+        trials = _share_fits(trials, experiment, self._data)
+        X, Y = seen.moments.rows()
         values = []
-        for split in self._data.folds(self.tune.n_folds, numbers, name):
+        for split in self._data.folds(self.tune.n_folds, seen.numbers, seen.name):
             test = split.test
-            rows = Rows(moments.without(test), frozen(X[test]), frozen(as_dense(Y[test])), dataset, numbers[test])
+            of_fold = frozen(X[test]), frozen(as_dense(Y[test]))
+            rows = Rows(seen.moments.without(test), *of_fold, self._data.dataset, seen.numbers[test])
             scores = {score.key: score.values or {} for score in run_trials(trials, group, rows)}
             values.append([scores[trial.key].get("criterion", math.nan) for trial in trials])
         return np.sum(values, axis=0)
-
-    def _share_fits(self, trials: Sequence[Trial]) -> list[Trial]:
-        """The trials with the families of their specs."""
-        specs = [trial.spec for trial in trials]
-        families = families_of(specs, self._data.dataset.n_labels) if self._group.experiment.share else specs
-        return [replace(trial, family=family) for trial, family in zip(trials, families, strict=True)]
 
     def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> list[Score]:
         """The scores of the trials with what was chosen for each; the choice took `seconds`."""
         scores = []
         settled = []
-        chosen: dict[str, tuple[Choice, Point]] = {}
         for trial, choice in zip(self._trials, choices, strict=True):
             point = choice.point
             if point is None:
@@ -237,18 +232,28 @@ class Tuning:
                 scores.append(Score(trial.key, None, failure))
             else:
                 settled.append(replace(trial, spec=without_tune(trial.spec, point)))
-                chosen[trial.key] = choice, point
-        # A choice that serves all splits is recorded with what it tried by one of them.
-        recorded = self.tune.scope == "split" or self._group.split == 0
-        for score in run_trials(self._share_fits(settled), self._group, rows, seconds):
-            choice, point = chosen[score.key]
-            tried = self._means(choice) if recorded else ()
-            scores.append(replace(score, chosen=_texts(point), tried=tried))
+        chosen = {trial.key: choice for trial, choice in zip(self._trials, choices, strict=True)}
+        settled = _share_fits(settled, self._group.experiment, self._data)
+        for score in run_trials(settled, self._group, rows, seconds):
+            scores.append(self._with_choice(score, chosen[score.key]))
         return scores
 
-    def _means(self, choice: Choice) -> tuple[tuple[Texts, float], ...]:
-        """The points that were tried, each with the mean of its criterion over folds."""
-        return tuple((_texts(point), total / self.tune.n_folds) for point, total in choice.tried.values())
+    def _with_choice(self, score: Score, choice: Choice) -> Score:
+        """A score with what was chosen, and the points that were tried, each with the mean of its criterion."""
+        tried = []
+        # A choice that serves all splits is recorded with what it tried by one of them.
+        if self.tune.scope == "split" or self._group.split == 0:
+            for point, total in choice.tried.values():
+                tried.append((_texts(point), total / self.tune.n_folds))
+        return replace(score, chosen=_texts(choice.point or {}), tried=tuple(tried))
+
+
+def _share_fits(trials: Sequence[Trial], experiment: Experiment, data: DividedData) -> list[Trial]:
+    """The trials with the families of their specs."""
+    families = [trial.spec for trial in trials]
+    if experiment.share:
+        families = families_of(families, data.dataset.n_labels)
+    return [replace(trial, family=family) for trial, family in zip(trials, families, strict=True)]
 
 
 def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
@@ -260,5 +265,6 @@ def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
     return spec.model_copy(update={"tune": None})
 
 
-def _texts(point: Point) -> Texts:
+def _texts(point: Point) -> tuple[tuple[str, str], ...]:
+    """A point as a config would write it: (path, value)."""
     return tuple((path, method_text(value)) for path, value in point.items())

@@ -125,11 +125,13 @@ def gather(found: Iterable[Warned]) -> list[tuple[Warned, tuple[str, ...]]]:
     kinds: dict[tuple[str, str, str], list[Warned]] = {}
     for each in found:
         kinds.setdefault(each.kind, []).append(each)
-    gathered = [
-        (replace(same[0], count=sum(each.count for each in same)), tuple(dict.fromkeys(each.method for each in same)))
-        for same in kinds.values()
-    ]
-    return sorted(gathered, key=lambda kind: -kind[0].count)
+    gathered = []
+    for same in kinds.values():
+        whole = replace(same[0], count=sum(each.count for each in same))
+        methods = dict.fromkeys(each.method for each in same)
+        gathered.append((whole, tuple(methods)))
+    gathered.sort(key=lambda kind: -kind[0].count)
+    return gathered
 
 
 def describe(found: Iterable[Warned]) -> list[str]:
@@ -137,10 +139,9 @@ def describe(found: Iterable[Warned]) -> list[str]:
     kinds = gather(found)
     lines = []
     for each, methods in kinds[:_SHOWN]:
-        of = join_some(methods, _NAMED)
         times = f"{each.count} times" if each.count > 1 else "once"
-        of = f"{of}, {times}" if of else times
-        lines.append(escape_control_characters(f"warning: {of}: {each.category}: {each.text} ({each.place})"))
+        who = ", ".join(filter(None, [join_some(methods, _NAMED), times]))
+        lines.append(escape_control_characters(f"warning: {who}: {each.category}: {each.text} ({each.place})"))
     if len(kinds) > _SHOWN:
         lines.append(f"{len(kinds) - _SHOWN} more kinds of warnings, in manifest.json")
     return lines

@@ -22,7 +22,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Generator, Iterable, Iterator, Sequence, Set
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -37,7 +37,7 @@ from mlcdr.data import held
 from mlcdr.errors import DataError, UserError
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import ExecutorLost
-from mlcdr.execution.groups import Group, GroupResult
+from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import Score, by_family
@@ -196,7 +196,7 @@ class LocalWorkers:
 
                 # Alone, so that no other worker takes memory or disturbs it.
                 self._end_workers()
-                for group in _single(groups, lost):
+                for group in split_up(groups, lost):
                     yield from self._work([group], 1)
                     if self._limits.memory is not None:  # a trial leaves some memory in use
                         self._end_workers()
@@ -279,20 +279,17 @@ class LocalWorkers:
 
     def _end_at_limit(self, worker: _Worker) -> GroupResult | None:
         """End a worker whose group has passed a limit."""
-        cause = self._passed_limit(worker)
-        if not cause or worker.pipe.poll():  # it may just have finished
-            return None
-        return self._lose(worker, cause)
-
-    def _passed_limit(self, worker: _Worker) -> str:
-        seconds, memory = self._limits.seconds, self._limits.bytes
         if worker.group is None:
-            return ""
-        if seconds is not None and time.monotonic() - worker.clock > seconds:
-            return "seconds"
+            return None
+        seconds, memory = self._limits.seconds, self._limits.bytes
+        passed = ""
         if memory is not None and _resident(worker.process.pid) > memory:
-            return "memory"
-        return ""
+            passed = "memory"
+        if seconds is not None and time.monotonic() - worker.clock > seconds:
+            passed = "seconds"
+        if not passed or worker.pipe.poll():  # it may just have finished
+            return None
+        return self._lose(worker, passed)
 
     def _lose(self, worker: _Worker, limit: str = "") -> GroupResult | None:
         """Take leave of a worker that is dead, or has passed a limit: the trials that it had have crashed."""
@@ -327,14 +324,6 @@ class LocalWorkers:
     def _end_workers(self) -> None:
         while self._workers:
             self._workers.pop().kill()
-
-
-def _single(groups: Iterable[Group], keys: Set[str]) -> Iterator[Group]:
-    """A group for each of the trials with these keys."""
-    for group in groups:
-        for trial in group.trials:
-            if trial.key in keys:
-                yield replace(group, trials=(trial,))
 
 
 def _resident(pid: int | None) -> int:

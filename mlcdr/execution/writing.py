@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
+import pandas as pd
 from threadpoolctl import threadpool_info
 
 from mlcdr import __version__
@@ -24,11 +24,12 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary
 from mlcdr.results.manifest import Machine, Manifest, RunFacts, TrialCounts
-from mlcdr.results.store import Store, place
-from mlcdr.results.trials import read_by_label, read_scores, read_tuning
+from mlcdr.results.store import Store
+from mlcdr.results.trials import read_by_label, read_chosen, read_scores
 from mlcdr.whole_files import write_atomically
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
+_OF_BLAS = ("internal_api", "version", "architecture", "num_threads")
 
 
 @dataclass
@@ -49,8 +50,6 @@ class RunReport:
         The trials of the plan that failed.
     crashed : int
         How many of these ended their worker process, or were ended with it.
-    unchanged : bool
-        Whether nothing was computed, and the exports are those that the run before wrote.
     interrupted : bool
         Whether a signal ended it, or no worker was left, before all was done.
     lost : str
@@ -74,7 +73,6 @@ class RunReport:
     done: int = 0
     failures: list[tuple[Trial, str]] = field(default_factory=list)
     crashed: int = 0
-    unchanged: bool = False
     interrupted: bool = False
     lost: str = ""
     warned: list[Warned] = field(default_factory=list)
@@ -84,27 +82,12 @@ class RunReport:
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
 
 
-def are_written(experiment: Experiment, folder: Path) -> bool:
-    """Whether the exports are there, none newer than the manifest, which a run writes last."""
-    names = [
-        "scores.csv",
-        "summary.csv",
-        *["chosen.csv"] * _chooses(experiment),
-        *["labels.csv"] * bool(experiment.by_label),
-    ]
-    try:
-        *exports, manifest = [(folder / name).lstat().st_mtime_ns for name in [*names, "manifest.json"]]
-    except OSError:
-        return False
-    return max(exports) <= manifest
-
-
-def _chooses(experiment: Experiment) -> bool:
-    return any(spec.tune is not None and not spec.shown for spec in experiment.methods.values())
-
-
 def write_results(
-    experiment: Experiment, plan: RunPlan, store: Store, keeping: Keeping | None, report: RunReport
+    experiment: Experiment,
+    plan: RunPlan,
+    store: Store,
+    keeping: Keeping | None,
+    report: RunReport,
 ) -> None:
     """Write all files of the results folder but the record, and complete the report by what is on record.
 
@@ -113,31 +96,37 @@ def write_results(
     ResultsError
         When a file cannot be written.
     """
-    folder, trials = report.folder.absolute(), list(plan.trials.values())
-    swept = list(experiment.varied)
-    failures = store.failures(list(plan.trials))
-    report.failures = [(plan.trials[key], error) for key, error in failures.items()] + report.failures
-    crashed = store.crashed_places()
-    report.crashed = sum(place(trial) in crashed for trial, _ in report.failures)
-    report.done = len(store.done() & plan.trials.keys())
+    folder = report.folder.absolute()
+    _complete(report, plan, store.recorded())
     scores = read_scores(folder, experiment)
     assert scores is not None, "the plan is on record"
     write_frame(folder / "scores.csv", scores)
     write_summary(folder / "summary.csv", scores)
-    chosen, of_labels = folder / "chosen.csv", folder / "labels.csv"
-    if _chooses(experiment):
-        write_chosen(chosen, read_tuning(folder, experiment)[0])
+    if any(spec.tune is not None and not spec.shown for spec in experiment.methods.values()):
+        write_chosen(folder / "chosen.csv", read_chosen(folder, experiment))
     else:
-        _remove(chosen)  # of an earlier config
+        _remove(folder / "chosen.csv")  # of an earlier config
     if experiment.by_label:
         labels = {part.name: part.labels for part in plan.parts}
-        write_labels(of_labels, read_by_label(folder, experiment), labels)
+        write_labels(folder / "labels.csv", read_by_label(folder, experiment), labels)
     else:
-        _remove(of_labels)
+        _remove(folder / "labels.csv")
     report.seconds = time.monotonic() - report.clock
-    kept = {} if keeping is None else {"kept": keeping.write_index(trials, swept)}
-    manifest = _manifest(experiment, plan, report, **kept)
+    manifest = _describe(experiment, plan, report)
+    if keeping is not None:
+        kept = keeping.write_index(plan.trials.values(), experiment.varied)
+        manifest = manifest.model_copy(update={"kept": kept})
     write_atomically(folder / "manifest.json", manifest.to_json())
+
+
+def _complete(report: RunReport, plan: RunPlan, recorded: pd.DataFrame) -> None:
+    """Complete the report by what is on record of the plan's trials."""
+    failed = recorded[recorded["status"] == "failed"]
+    errors = failed["error"].to_dict()
+    failures = [(trial, errors[key]) for key, trial in plan.trials.items() if key in errors]
+    report.crashed = int((failed["crash"][failed.index.isin(plan.trials)] != "").sum())
+    report.done = len(plan.trials.keys() & recorded.index) - len(failures)
+    report.failures = failures + report.failures
 
 
 def _remove(path: Path) -> None:
@@ -147,41 +136,13 @@ def _remove(path: Path) -> None:
         raise ResultsError(f"{path}: cannot be removed: {error.strerror}") from error
 
 
-def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport, **kept: Any) -> Manifest:
+def _describe(experiment: Experiment, plan: RunPlan, report: RunReport) -> Manifest:
     """The manifest of the last run, with `computed_by`: the runs that computed trials of this folder.
 
     They begin with the last run that kept no earlier trials; one that was killed is not among them. The other facts are
     of the last run alone, which may have computed nothing.
     """
-    run = RunFacts(
-        started=report.started,
-        seconds=round(report.seconds, 3),
-        cpu_seconds=round(sum(os.times()[:4]) - report.cpu, 3),  # of this process and its workers that have ended
-        jobs=report.jobs,
-        backend=report.backend if report.jobs > 1 or report.backend == "dask" else "none",
-        trials=TrialCounts(
-            planned=report.planned,
-            kept=report.kept,
-            computed=report.computed,
-            failed=len(report.failures),
-            crashed=report.crashed,
-            interrupted=report.interrupted,
-        ),
-        mlcdr=__version__,
-        python=platform.python_version(),
-        packages={name: installed_version(name) for name in _PACKAGES},
-        blas=tuple(
-            {key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
-            for info in threadpool_info()
-            if info.get("user_api") == "blas"
-        ),
-        machine=Machine(
-            system=platform.system(),
-            release=platform.release(),
-            processor=platform.processor() or platform.machine(),
-            cores=os.cpu_count(),
-        ),
-    )
+    run = _describe_run(report)
     try:
         runs = Manifest.read(report.folder).computed_by
     except ResultsError:
@@ -189,20 +150,47 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport, **kept: 
     if report.computed:
         # Where it kept no trial, what earlier runs computed is of another version or config, and has been replaced.
         runs = (*(runs if report.kept else ()), run)
-    warnings = [
-        {"count": each.count, "methods": methods, "category": each.category, "text": each.text, "place": each.place}
-        for each, methods in gather(report.warned)
-    ]
-    facts: Any = {part.name: part.facts for part in plan.parts}
-    return Manifest(
-        **dict(run),
-        experiment=experiment.name,
-        warnings=tuple(warnings),
-        code=codes(experiment),
-        seed=experiment.seed,
-        datasets=facts,
-        computed_by=runs,
-        **kept,
+    warnings = []
+    for each, methods in gather(report.warned):
+        about = {"category": each.category, "text": each.text, "place": each.place}
+        warnings.append({"count": each.count, "methods": methods, **about})
+    return Manifest.model_validate(
+        {
+            **dict(run),
+            "experiment": experiment.name,
+            "warnings": warnings,
+            "code": codes(experiment),
+            "seed": experiment.seed,
+            "datasets": {part.name: part.facts for part in plan.parts},
+            "computed_by": runs,
+        }
+    )
+
+
+def _describe_run(report: RunReport) -> RunFacts:
+    """When this run was, what it computed, on what machine and with what versions."""
+    blas = []
+    for library in threadpool_info():
+        if library.get("user_api") == "blas":
+            blas.append({key: library.get(key) for key in _OF_BLAS})
+    counts = ("planned", "kept", "computed", "crashed", "interrupted")
+    return RunFacts(
+        started=report.started,
+        seconds=round(report.seconds, 3),
+        cpu_seconds=round(sum(os.times()[:4]) - report.cpu, 3),  # of this process and its workers that have ended
+        jobs=report.jobs,
+        backend=report.backend if report.jobs > 1 or report.backend == "dask" else "none",
+        trials=TrialCounts(failed=len(report.failures), **{name: getattr(report, name) for name in counts}),
+        mlcdr=__version__,
+        python=platform.python_version(),
+        packages={name: installed_version(name) for name in _PACKAGES},
+        blas=tuple(blas),
+        machine=Machine(
+            system=platform.system(),
+            release=platform.release(),
+            processor=platform.processor() or platform.machine(),
+            cores=os.cpu_count(),
+        ),
     )
 
 

@@ -28,31 +28,43 @@ Grids = Mapping[str, Sequence[str]]
 
 def tuned_paths(experiment: Experiment, scope: str) -> dict[str, tuple[str, ...]]:
     """Method → the paths of its grid, for the methods that are tuned with that scope."""
-    methods = experiment.methods.items()
-    return {name: tuple(spec.tune.grid) for name, spec in methods if spec.tune and spec.tune.scope == scope}
+    found = {}
+    for name, spec in experiment.methods.items():
+        if spec.tune is not None and spec.tune.scope == scope:
+            found[name] = tuple(spec.tune.grid)
+    return found
 
 
 def swept_of(frame: pd.DataFrame, grids: Grids) -> list[str]:
     """The paths of a frame that are of no grid."""
-    of_grids = {path for grid in grids.values() for path in grid}
+    of_grids = set().union(*grids.values())
     return [path for path in paths_of(frame) if path not in of_grids]
 
 
 def number_repetitions(scores: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
     """Scores with the column `repetition`: with k folds every k splits are one, else all splits."""
-    folds = experiment.splits.folds if isinstance(experiment.splits, KFold) else None
-    return scores.assign(repetition=scores["split"] // folds if folds else 0)
+    splits = experiment.splits
+    if isinstance(splits, KFold):
+        return scores.assign(repetition=scores["split"] // splits.folds)
+    return scores.assign(repetition=0)
 
 
 def average_repetitions(scores: pd.DataFrame, by: Sequence[str], experiment: Experiment) -> pd.DataFrame:
     """The mean of each whole repetition, of scores with one number a split in each group; the column is `value`."""
-    found = summarise(number_repetitions(scores, experiment), [*by, "repetition"])
+    by = [*by, "repetition"]
+    found = summarise(number_repetitions(scores, experiment), by)
     if isinstance(experiment.splits, KFold):
         found = found[found["n"] == experiment.splits.folds]
-    return found[[*by, "repetition", "mean"]].rename(columns={"mean": "value"})
+    found = found[[*by, "mean"]]
+    return found.rename(columns={"mean": "value"})
 
 
-def take_best(scores: pd.DataFrame, grids: Grids, experiment: Experiment, folder: Path) -> pd.DataFrame:
+def take_best(
+    scores: pd.DataFrame,
+    grids: Grids,
+    experiment: Experiment,
+    folder: Path,
+) -> pd.DataFrame:
     """Those of the scores that are of no grid, or of the best point of a grid in their repetition.
 
     Raises
@@ -69,13 +81,14 @@ def take_best(scores: pd.DataFrame, grids: Grids, experiment: Experiment, folder
     rivals = summarise(of_grids, point).merge(n_splits, on=cell)
     rivals = rivals[rivals["n"] == rivals["split"]]
     rivals = rivals.assign(loss=_as_losses(rivals, experiment, folder))
-    best = rivals.sort_values("loss", kind="stable").drop_duplicates(cell)
+    rivals = rivals.sort_values("loss", kind="stable")
+    best = rivals.drop_duplicates(cell)
     taken = of_grids.reset_index().merge(best[point], on=point)
     kept = [*scores.index[~is_of_grid], *taken["index"]]
     return scores.loc[sorted(kept)]
 
 
-def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> list[float]:
+def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> pd.Series:
     """Numbers of which the smaller is the better; rounding errors do not count."""
     signs = {}
     for metric in sorted(means["metric"].unique()):
@@ -83,8 +96,12 @@ def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> lis
         if higher is None:
             raise ResultsError(f"{folder}: {metric!r}: which way it is better is not known, so nothing is the best")
         signs[metric] = -1.0 if higher else 1.0
-    both = zip(means["metric"], means["mean"], strict=True)
-    return [round(signs[metric] * mean, 12) for metric, mean in both]
+    losses = means["metric"].astype(object).map(signs) * means["mean"]
+    return losses.astype(float).map(_round)
+
+
+def _round(loss: float) -> float:
+    return round(loss, 12)
 
 
 def show_best(
@@ -112,8 +129,7 @@ def show_best(
     point = keys_of(means)
     of_grids = scores[scores["method"].isin(grids)]
     taken = take_best(of_grids, grids, experiment, folder)
-    of_repetitions = number_repetitions(taken, experiment)
-    won = group(of_repetitions, point)["repetition"]
+    won = group(number_repetitions(taken, experiment), point)["repetition"]
     won = won.agg(["nunique", "min"]).reset_index()
     # of those that won equally often the best over all repetitions, and then the first
     shown = summarise(of_grids, point).merge(won, on=point)
@@ -124,4 +140,5 @@ def show_best(
     others = means[~means["method"].isin(grids)]
     # in the order of the means, in which each grid has several rows
     order = means[cell].drop_duplicates()
-    return order.merge(pd.concat([others, best]), on=cell)[list(means)]
+    whole = order.merge(pd.concat([others, best]), on=cell)
+    return whole[list(means)]

@@ -8,10 +8,12 @@ Numbers have twelve significant digits: enough for any use, and short of where t
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from mlcdr.csv_files import read_csv
@@ -19,12 +21,30 @@ from mlcdr.errors import ResultsError
 from mlcdr.results.frame import CHOSEN, LABELS, LARGEST, SCORES, SUMMARY, drop_undefined, keys_of, paths_of, summarise
 from mlcdr.whole_files import is_regular_file, write_atomically
 
+_REPEATED = "a second row for one number"
+
 
 class NoResults(ResultsError):
     """A folder of an experiment that has no results yet: nothing was computed, or every trial failed."""
 
 
 # -------------------------------------------------------------------- writing
+
+
+def write_changed(path: Path, text: str) -> None:
+    """Write a file, unless it has this text already: its time tells others whether what they made of it is current.
+
+    Raises
+    ------
+    ResultsError
+        When the file cannot be written.
+    """
+    content = text.encode()
+    with contextlib.suppress(OSError):  # it is not there, or cannot be read
+        same_size = path.stat().st_size == len(content)
+        if same_size and not path.is_symlink() and path.read_bytes() == content:
+            return
+    write_atomically(path, content)
 
 
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
@@ -36,7 +56,7 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
         When the file cannot be written.
     """
     text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
-    write_atomically(path, text)
+    write_changed(path, text)
 
 
 def write_summary(path: Path, scores: pd.DataFrame) -> None:
@@ -48,8 +68,7 @@ def write_summary(path: Path, scores: pd.DataFrame) -> None:
         When the file cannot be written.
     """
     found = summarise(scores, keys_of(scores))
-    numbers = found[["mean", "std", "se"]]
-    write_frame(path, found.assign(**numbers.where(numbers.abs() <= LARGEST)))
+    write_frame(path, _without_largest(found, "mean", "std", "se"))
 
 
 def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
@@ -88,10 +107,10 @@ def write_labels(path: Path, found: pd.DataFrame, labels: Mapping[str, Sequence[
         if len(values) != len(named):
             raise ResultsError(f"{path.parent}: damaged: not one {metric} for each label of {place[0]}")
         for (label, frequency), value in zip(named, values, strict=True):
-            if value is not None:
-                rows.append((*place, label, metric, value, frequency))
-    places = found.columns[:-2]
-    write_frame(path, pd.DataFrame(rows, columns=[*places, *list(LABELS)[1:]]))
+            rows.append((*place, label, metric, value, frequency))
+    names = ["dataset", "method", *paths_of(found), *LABELS]
+    whole = pd.DataFrame(rows, columns=names)
+    write_frame(path, whole.dropna(subset="value"))
 
 
 # -------------------------------------------------------------------- reading
@@ -125,8 +144,9 @@ def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.D
         frame["split"] = frame["split"].astype(int)
     for name, kind in last.items():
         if kind is float:
-            numbers = [read_number(path, line, name, text, gaps) for line, text in frame[name].items()]
-            frame[name] = pd.Series(numbers, frame.index, float)
+            texts = frame[name].items()
+            numbers = [read_number(path, line, name, text, gaps) for line, text in texts]
+            frame[name] = np.array(numbers, float)
     return frame
 
 
@@ -134,13 +154,20 @@ def _refuse_columns(path: Path, header: list[str], last: Mapping[str, type]) -> 
     """Refuse a header that is not `dataset, method, <paths> …, *last`, with each path once and named as no column."""
     first = ["dataset", "method"]
     paths = header[2 : -len(last)]
-    apart = set(paths) - {*first, *SCORES, *SUMMARY, *last}
-    if header != [*first, *paths, *last] or len(apart) < len(paths):
+    reserved = {*first, *SCORES, *SUMMARY, *last}
+    repeated = len(set(paths)) < len(paths)
+    if header != [*first, *paths, *last] or repeated or reserved.intersection(paths):
         wanted = ",".join([*first, "<swept …>", *last])
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
 
 
-def read_number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:
+def read_number(
+    path: Path,
+    line: int,
+    column: str,
+    text: str,
+    gaps: bool = False,
+) -> float:
     """A column's number; with `gaps`, the text may also be empty or NaN, which gives NaN."""
     try:
         value = float(text or "nan")
@@ -151,7 +178,12 @@ def read_number(path: Path, line: int, column: str, text: str, gaps: bool = Fals
     return value
 
 
-def refuse(path: Path, rows: pd.DataFrame, wrong: pd.Series, what: str) -> None:
+def refuse(
+    path: Path,
+    rows: pd.DataFrame,
+    wrong: pd.Series,
+    what: str,
+) -> None:
     """Raise a ResultsError for the first row of a file that is wrong; `what` may name columns: `{value}`."""
     if wrong.any():
         line = wrong.idxmax()
@@ -167,16 +199,23 @@ def import_summary(path: Path) -> pd.DataFrame:
         When the file is broken; `NoResults` when it is missing or has no means.
     """
     frame = read_frame(path, SUMMARY, gaps=True)
-    _refuse_repeated(path, frame, list(frame)[:-4])
+    refuse(path, frame, frame.duplicated(keys_of(frame)), _REPEATED)
     refuse(path, frame, frame["mean"].abs() == math.inf, "column mean: '{mean}' is not a number")
     found = frame[frame["mean"].abs() <= LARGEST]
-    whole = (found["n"] >= 1) & (found["n"] % 1 == 0)
-    refuse(path, found, ~whole, "column n: a mean needs the number of splits it is taken over")
+    is_count = (found["n"] >= 1) & (found["n"] % 1 == 0)
+    refuse(path, found, ~is_count, "column n: a mean needs the number of splits it is taken over")
     if found.empty:
         raise NoResults(f"{path}: holds no results, {'only empty means' if len(frame) else 'only a header'}")
-    spreads = found[["std", "se"]]
-    found = found.assign(**spreads.where(spreads.abs() <= LARGEST))
-    return found.astype({"n": int}).reset_index(drop=True)
+    found = _without_largest(found, "std", "se").astype({"n": int})
+    return found.reset_index(drop=True)
+
+
+def _without_largest(means: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The means with NaN for numbers beyond `LARGEST` in some columns."""
+    kept = means.copy(deep=False)
+    for name in columns:
+        kept[name] = means[name].where(means[name].abs() <= LARGEST)
+    return kept
 
 
 def import_scores(path: Path) -> pd.DataFrame:
@@ -188,30 +227,18 @@ def import_scores(path: Path) -> pd.DataFrame:
         When the file is broken; `NoResults` when it is missing.
     """
     frame = read_frame(path, SCORES)
-    _refuse_repeated(path, frame, list(frame)[:-1])
+    refuse(path, frame, frame.duplicated(list(frame)[:-1]), _REPEATED)
     return drop_undefined(frame.reset_index(drop=True))
 
 
-def import_tuning(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a `chosen.csv` says was chosen, and an empty frame for what was tried; without the file, two empty ones.
+def import_chosen(path: Path) -> pd.DataFrame:
+    """What a `chosen.csv` says was chosen; without the file, nothing.
 
     Raises
     ------
     ResultsError
         When the file is broken.
     """
-    chosen = pd.DataFrame(columns=["dataset", "method", *CHOSEN])
     if is_regular_file(path):
-        chosen = read_frame(path, CHOSEN).reset_index(drop=True)
-    return chosen, pd.DataFrame(columns=["dataset", "method", "split", "value"])
-
-
-def _refuse_repeated(path: Path, rows: pd.DataFrame, keys: list[str]) -> None:
-    """Refuse a second row for one number."""
-    repeated = rows.duplicated(keys)
-    if repeated.any():
-        line = repeated.idxmax()
-        place = rows.loc[line, keys]
-        if "split" in place:
-            place["split"] = f"split {place['split']}"
-        raise ResultsError(f"{path}:{line}: a second row for {', '.join(filter(None, place))}")
+        return read_frame(path, CHOSEN).reset_index(drop=True)
+    return pd.DataFrame(columns=["dataset", "method", *CHOSEN])

@@ -79,14 +79,19 @@ def gather_causes(failures: Iterable[Failed]) -> list[Cause]:
     for failure in failures:
         reason = describe_error(failure.error)
         found.setdefault(without_numbers(reason), []).append(failure)
-    return [Cause(describe_error(same[0].error), tuple(same)) for same in found.values()]
+    causes = []
+    for same in found.values():
+        causes.append(Cause(describe_error(same[0].error), tuple(same)))
+    return causes
 
 
 def join_some(names: Iterable[str], most: int = _NAMED) -> str:
     """Names joined, each once, of many the first ones and how many more there are."""
     known = list(dict.fromkeys(names))
     more = len(known) - most
-    return join_words([*known[:most], f"{more} more"] if more > 0 else known)
+    if more > 0:
+        known[most:] = [f"{more} more"]
+    return join_words(known)
 
 
 def list_places(failures: Sequence[Failed]) -> list[tuple[str, str]]:

@@ -39,10 +39,30 @@ LARGEST = 1e150
 """A score beyond this, of either sign, counts as not defined: neither tests nor figures can compute with its square."""
 
 # The columns after those of paths, with the types of their values.
-SCORES: Mapping[str, type] = {"split": int, "metric": str, "value": float}
-SUMMARY: Mapping[str, type] = {"metric": str, "mean": float, "std": float, "se": float, "n": float}
-CHOSEN: Mapping[str, type] = {"split": int, "parameter": str, "value": str}
-LABELS: Mapping[str, type] = {"split": int, "label": str, "metric": str, "value": float, "frequency": float}
+SCORES: Mapping[str, type] = {
+    "split": int,
+    "metric": str,
+    "value": float,
+}
+SUMMARY: Mapping[str, type] = {
+    "metric": str,
+    "mean": float,
+    "std": float,
+    "se": float,
+    "n": float,
+}
+CHOSEN: Mapping[str, type] = {
+    "split": int,
+    "parameter": str,
+    "value": str,
+}
+LABELS: Mapping[str, type] = {
+    "split": int,
+    "label": str,
+    "metric": str,
+    "value": float,
+    "frequency": float,
+}
 
 
 def paths_of(frame: pd.DataFrame) -> tuple[str, ...]:
@@ -76,8 +96,10 @@ def order_column(texts: pd.Series, order: Iterable[str]) -> pd.Series:
 
 def order_columns(frame: pd.DataFrame, orders: Mapping[str, Iterable[str]]) -> pd.DataFrame:
     """The frame with those of its columns that have an order as ordered categories."""
-    ordered = {name: order_column(frame[name], order) for name, order in orders.items() if name in frame}
-    return frame.assign(**ordered)
+    ordered = frame.copy(deep=False)
+    for name in orders.keys() & set(frame):
+        ordered[name] = order_column(frame[name], orders[name])
+    return ordered
 
 
 def group(frame: pd.DataFrame, by: Sequence[str]) -> Any:
@@ -134,14 +156,18 @@ def drop_undefined(scores: pd.DataFrame) -> pd.DataFrame:
     size = scores["value"].abs()
     if (size <= LARGEST).all():
         return scores
-    largest = group(scores.assign(size=size), keys_of(scores))["size"].transform("max")
+    cells = group(scores.assign(size=size), keys_of(scores))
+    largest = cells["size"].transform("max")
     return scores[largest <= LARGEST].reset_index(drop=True)
 
 
 def round_columns(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """Numbers to twelve significant digits, as they are exported: two orders of summation may differ beyond these."""
-    rounded = {name: frame[name].map("{:.12g}".format).astype(float) for name in columns}
-    return frame.assign(**rounded)
+    rounded = frame.copy(deep=False)
+    for name in columns:
+        texts = frame[name].map("{:.12g}".format)
+        rounded[name] = texts.astype(float)
+    return rounded
 
 
 def are_same(a: Any, b: Any) -> Any:

@@ -29,6 +29,9 @@ from mlcdr.results.results import Results
 LARGE = "large"
 """The ending of the name of an experiment that has the large data sets of a table."""
 
+Table = list[Results]
+"""The folders that are parts of one table: one, or `TABLE` and `TABLE_large`."""
+
 _SIZES = ("instances", "features", "labels")
 
 
@@ -45,35 +48,33 @@ def join(every: Sequence[Results]) -> Results:
     metrics = _common_metrics(every)
     _refuse_other_data(every)
     tables = _list_tables(every)
-    wholes = [_stack([every[k] for k in table], metrics) for table in tables]
-    called = _name_methods(wholes, _label([every[table[0]] for table in tables]))
-    renamed = list(every)
-    for table, names in zip(tables, called, strict=True):
-        for k in table:
-            renamed[k] = every[k].rename_methods(names)
+    called = _name_methods(tables, metrics)
+    renamed = [each.rename_methods(called[each]) for each in every]
     joined = _stack(renamed, metrics)
     means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
-    remarks = (*_remark_on_splits(every), *_remark_on_parts(every))
-    return replace(joined, summary=joined.summary.assign(mean=means), remarks=remarks)
+    summary = joined.summary.assign(mean=means)
+    remarks = (*_remark_on_splits(every), *_remark_on_parts(tables))
+    return replace(joined, summary=summary, remarks=remarks)
 
 
 def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
     """The rows of all folders that are of some metrics; of two at one place the first."""
     swept = _join_names(each.swept for each in every)
-    whole = _list_means(every)
-    whole = whole[whole["metric"].isin(metrics)]
-    summary = whole.drop_duplicates(list_keys(swept), ignore_index=True)
+    means = _list_means(every)
+    means = means[means["metric"].isin(metrics)]
+    means = means.drop_duplicates(list_keys(swept), ignore_index=True)
     grids: dict[str, tuple[str, ...]] = {}
-    orders: dict[str, Iterable[str]] = {}
+    orders: dict[str, list[str]] = {}
     for each in every:
         for method, grid in each.grids.items():
             grids.setdefault(method, tuple(path for path in grid if path not in swept))
         for name in keys_of(each.summary):
-            orders[name] = _join_names([orders.get(name, ()), each.summary[name].cat.categories])
+            orders.setdefault(name, []).extend(each.summary[name].cat.categories)
+    folders = [str(each.folder) for each in every]
     return Results(
-        folder=Path(", ".join(str(each.folder) for each in every)),
+        folder=Path(", ".join(folders)),
         experiment=_join_experiments(every),
-        summary=order_columns(summary, orders | {"metric": metrics}),
+        summary=order_columns(means, orders | {"metric": metrics}),
         grids=grids,
         joined=True,
     )
@@ -85,12 +86,13 @@ def _list_means(every: Sequence[Results]) -> pd.DataFrame:
     The best of a grid stands at all values that another folder sweeps.
     """
     swept = _join_names(each.swept for each in every)
-    paths = _join_names([swept, *(paths_of(each.summary) for each in every)])
     frames = []
     for each in every:
-        texts = each.summary.astype(dict.fromkeys(keys_of(each.summary), object))
+        as_texts = dict.fromkeys(keys_of(each.summary), object)
+        texts = each.summary.astype(as_texts)
         foreign = set(swept) - set(each.swept)
         frames.append(texts.assign(**dict.fromkeys(foreign, "")))
+    paths = _join_names([swept, *map(paths_of, frames)])
     whole = pd.concat(frames, ignore_index=True)
     whole[paths] = whole[paths].fillna("")
     return whole[["dataset", "method", *paths, *SUMMARY]]
@@ -107,22 +109,27 @@ def _join_experiments(every: Sequence[Results]) -> Experiment:
     for each in every:
         for method, spec in each.experiment.methods.items():
             methods.setdefault(method, spec)
-    name = join_words(_join_names([each.name] for each in every))
-    changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
+    names = dict.fromkeys(each.name for each in every)
+    changed = {
+        "name": join_words(list(names)),
+        "methods": methods,
+        "sweep": {},
+        "tables": (),
+        "figures": (),
+    }
     return every[0].experiment.model_copy(update=changed)
 
 
-def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
+def _common_metrics(every: Sequence[Results]) -> list[str]:
     first, *others = every
-    common = set.intersection(*(set(each.metrics) for each in every))
-    metrics = tuple(metric for metric in first.metrics if metric in common)
+    common = set(first.metrics).intersection(*(each.metrics for each in others))
+    metrics = [metric for metric in first.metrics if metric in common]
     if not metrics:
         have = "; ".join(f"{each.folder}: {', '.join(each.metrics)}" for each in every)
         raise ResultsError(f"no metric is common to the folders ({have})")
-    for metric in metrics:
-        for each in others:
-            if each.metric_facts(metric) != first.metric_facts(metric):
-                raise ResultsError(f"{each.folder}: {metric} is not computed as in {first.folder}: see `metrics:`")
+    for metric, each in itertools.product(metrics, others):
+        if each.metric_facts(metric) != first.metric_facts(metric):
+            raise ResultsError(f"{each.folder}: {metric} is not computed as in {first.folder}: see `metrics:`")
     return metrics
 
 
@@ -131,10 +138,11 @@ def _refuse_other_data(every: Sequence[Results]) -> None:
     known: dict[str, tuple[str, Path]] = {}
     for each in every:
         for dataset in each.datasets:
-            facts = each.recorded(dataset)
-            if any(facts.get(f"n_{what}") is None for what in _SIZES):
+            facts = each.facts(dataset)
+            sizes = {what: facts.get(f"n_{what}") for what in _SIZES}
+            if None in sizes.values():
                 continue
-            here = ", ".join(f"{facts[f'n_{what}']} {what}" for what in _SIZES)
+            here = ", ".join(f"{size} {what}" for what, size in sizes.items())
             there, other = known.setdefault(dataset, (here, each.folder))
             if here != there:
                 raise ResultsError(f"{dataset} is not the same data: {there} in {other}, {here} in {each.folder}")
@@ -143,47 +151,60 @@ def _refuse_other_data(every: Sequence[Results]) -> None:
 # -------------------------------------------------------------------- what methods are called
 
 
-def _list_tables(every: Sequence[Results]) -> list[list[int]]:
+def _list_tables(every: Sequence[Results]) -> list[Table]:
     """The folders by table: `TABLE` with `TABLE_large`, if there is one of each, and without a common data set."""
     names = [each.name for each in every]
-    tables = {k: [k] for k in range(len(every))}
-    for k, name in enumerate(names):
-        if names.count(name) == names.count(f"{name}_{LARGE}") == 1:
-            large = names.index(f"{name}_{LARGE}")
-            if not set(every[k].datasets) & set(every[large].datasets):
-                tables[k].append(large)
+    tables = {each: [each] for each in every}
+    for each in every:
+        name = f"{each.name}_{LARGE}"
+        if names.count(each.name) == names.count(name) == 1:
+            large = every[names.index(name)]
+            if set(each.datasets).isdisjoint(large.datasets):
+                tables[each].append(large)
                 del tables[large]
     return list(tables.values())
 
 
-def _label(every: Sequence[Results]) -> list[str]:
-    """The name of each experiment; of several with one name, the folder."""
-    names = [each.name for each in every]
-    return [each.name if names.count(each.name) == 1 else str(each.folder) for each in every]
-
-
-def _name_methods(every: Sequence[Results], labels: Sequence[str]) -> list[dict[str, str]]:
-    """For each of several results, what its methods are called in the whole."""
-    called: list[dict[str, str]] = [{} for _ in every]
-    for method in _join_names(each.methods for each in every):
-        having = [k for k, each in enumerate(every) if method in each.methods]
-        is_one = _agree([every[k] for k in having], method)
-        for k in having:
-            called[k][method] = method if is_one else f"{method} ({labels[k]})"
+def _name_methods(tables: Sequence[Table], metrics: Sequence[str]) -> dict[Results, dict[str, str]]:
+    """For each folder, what the methods of its table are called in the whole."""
+    wholes = [_stack(table, metrics) for table in tables]
+    agreed = set()
+    for method in _join_names(whole.methods for whole in wholes):
+        having = [whole for whole in wholes if method in whole.methods]
+        if _agree(having, method):
+            agreed.add(method)
+    names = [table[0].name for table in tables]
+    called: dict[Results, dict[str, str]] = {}
+    for table, whole in zip(tables, wholes, strict=True):
+        first = table[0]
+        label = first.name if names.count(first.name) == 1 else str(first.folder)
+        own = {method: f"{method} ({label})" for method in whole.methods}
+        own |= {method: method for method in agreed}
+        called |= dict.fromkeys(table, own)
     return called
 
 
 def _agree(every: Sequence[Results], method: str) -> bool:
     """Whether all mean the same by a method's name: config, swept parameters and, but for times, numbers."""
+    first = every[0]
     own = [each.select("method", [method]) for each in every]
-    specs = [each.experiment.methods.get(method) for each in own]
-    varied = [{path for path in each.swept if (each.summary[path] != "").any()} for each in own]
-    if any(spec != specs[0] for spec in specs) or any(paths != varied[0] for paths in varied):
-        return False
+    varied = _list_varied(own[0])
+    for each in own:
+        same_config = each.experiment.methods.get(method) == first.experiment.methods.get(method)
+        if not same_config or _list_varied(each) != varied:
+            return False
     means = _list_means(own)
-    times = [metric for metric in every[0].metrics if every[0].metric_facts(metric).is_time]
-    cells = group(means[~means["metric"].isin(times)], ["dataset", *sorted(varied[0]), "metric"])["mean"]
-    return bool(are_same(cells.min(), cells.max()).all())
+    times = [metric for metric in first.metrics if first.metric_facts(metric).is_time]
+    means = means[~means["metric"].isin(times)]
+    cells = group(means, ["dataset", *varied, "metric"])["mean"]
+    is_same = are_same(cells.min(), cells.max())
+    return bool(is_same.all())
+
+
+def _list_varied(results: Results) -> list[str]:
+    """The swept paths that any of the methods has."""
+    varied = [path for path in results.swept if (results.summary[path] != "").any()]
+    return sorted(varied)
 
 
 # -------------------------------------------------------------------- what a reader must know
@@ -204,7 +225,8 @@ def list_other_methods(
             continue
         one, other = _list_settings(spec), _list_settings(theirs[name])
         for path in {**other, **one}:
-            here, there = (each.get(path, "unset") for each in (one, other))
+            here = one.get(path, "unset")
+            there = other.get(path, "unset")
             if here != there and path not in swept:
                 found.setdefault(f"{path} {here}, not {there}", []).append(name)
     lines = []
@@ -225,17 +247,19 @@ def _list_settings(method: MethodSpec) -> dict[str, str]:
     return settings
 
 
-def _remark_on_parts(every: Sequence[Results]) -> Iterator[str]:
+def _remark_on_parts(tables: Sequence[Table]) -> Iterator[str]:
     """What other settings the large data sets of a table have, and where their parameters are chosen."""
-    for table in _list_tables(every):
-        one, other = every[table[0]].experiment, every[table[-1]].experiment
-        found = list_other_methods(other, one.methods)
-        for name, spec in other.methods.items():
-            here, there = _scope(spec), _scope(one.methods.get(name, spec))
-            if here != there:
-                found.append(f"{name} is tuned with the scope {here}, not {there}")
-        if found:
-            yield f"In {other.name}: {'; '.join(found)}."
+    for first, *others in tables:
+        for other in others:
+            table = first.experiment.methods
+            found = list_other_methods(other.experiment, table)
+            for name, spec in other.experiment.methods.items():
+                here = _scope(spec)
+                there = _scope(table.get(name, spec))
+                if here != there:
+                    found.append(f"{name} is tuned with the scope {here}, not {there}")
+            if found:
+                yield f"In {other.name}: {'; '.join(found)}."
 
 
 def _scope(method: MethodSpec) -> str:
@@ -245,6 +269,6 @@ def _scope(method: MethodSpec) -> str:
 
 def _remark_on_splits(every: Sequence[Results]) -> Iterator[str]:
     first, *others = every
-    names = [[each.name] for each in others if each.experiment.splits != first.experiment.splits]
+    names = [each.name for each in others if each.experiment.splits != first.experiment.splits]
     if names:
-        yield f"The splits of {join_words(_join_names(names))} are not those of {first.name}."
+        yield f"The splits of {join_words(list(dict.fromkeys(names)))} are not those of {first.name}."

@@ -44,11 +44,12 @@ def read_label_scores(folder: Path) -> pd.DataFrame | None:
     refuse(path, rows, ~rows["metric"].isin(BY_LABEL), "column metric: {metric!r} is no metric of single labels")
     refuse(path, rows, ~rows["frequency"].between(0, 1), "column frequency: '{frequency:g}' is no share")
     refuse(path, rows, rows["value"].abs() == math.inf, "column value: '{value}' is not a number")
-    points = rows[["method", *paths_of(rows)]].itertuples(index=False, name=None)
-    rows["method"] = [", ".join(filter(None, point)) for point in points]
+    for swept in paths_of(rows):
+        rows["method"] += (", " + rows[swept]).where(rows[swept] != "", "")
     by = ["dataset", "metric", "method"]
     means = summarise(rows, [*by, "label"])
-    means = means.rename(columns={"mean": "value"})[[*by, "label", "value"]]
+    means = means.rename(columns={"mean": "value"})
+    means = means[[*by, "label", "value"]]
     found = means.merge(_list_labels(rows), on=["dataset", "label"])
     found = found.sort_values("frequency", ascending=False, kind="stable")
     orders = {name: rows[name].unique() for name in by}
@@ -57,7 +58,8 @@ def read_label_scores(folder: Path) -> pd.DataFrame | None:
 
 def _list_labels(rows: pd.DataFrame) -> pd.DataFrame:
     """The labels of each data set, with their frequencies and parts."""
-    labels = rows[["dataset", "label", "frequency"]].drop_duplicates(["dataset", "label"])
+    labels = rows[["dataset", "label", "frequency"]]
+    labels = labels.drop_duplicates(["dataset", "label"])
     labels = labels.sort_values("frequency", ascending=False, kind="stable")
     labels["part"] = ""
     for of_dataset in labels.groupby("dataset").groups.values():

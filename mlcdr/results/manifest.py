@@ -78,13 +78,11 @@ class DatasetFacts(TypedDict, total=False):
     notices: list[str]
 
 
-class Manifest(_Part):
-    """What manifest.json holds, in its order.
+class Manifest(RunFacts):
+    """What manifest.json holds: the facts of the last run, and of the folder.
 
     Attributes
     ----------
-    started, seconds, cpu_seconds, jobs, backend, trials, mlcdr, python, packages, blas, machine
-        Of the last run, as in `RunFacts`.
     warnings : tuple of dict
         The warnings that methods gave in the last run: `count`, `methods`, `category`, `text` and `place`.
     code : dict
@@ -97,22 +95,11 @@ class Manifest(_Part):
         The runs that computed the trials.
     """
 
-    mlcdr: str | None = None
     experiment: str = ""
-    started: str = ""
-    seconds: _Seconds | None = None
-    cpu_seconds: _Seconds | None = None
-    jobs: int | None = None
-    backend: str = ""
-    trials: TrialCounts = TrialCounts()
-    warnings: tuple[dict[str, Any], ...] = ()
-    code: dict[str, str] = {}
     seed: int | None = None
+    code: dict[str, str] = {}
     datasets: dict[str, DatasetFacts] = {}
-    python: str | None = None
-    packages: dict[str, str | None] = {}
-    blas: tuple[dict[str, Any], ...] = ()
-    machine: Machine = Machine()
+    warnings: tuple[dict[str, Any], ...] = ()
     kept: dict[str, Any] | None = None
     computed_by: tuple[RunFacts, ...] = ()
 

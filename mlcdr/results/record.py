@@ -6,22 +6,70 @@ a folder that may not be written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.record_file import PLACE, NoRecord, Point, Records, reading
+from mlcdr.results.record_file import PLACE, NoRecord, Point, reading, rows
 from mlcdr.results.store import started, this_host
 
 _CLOCK = 2  # seconds
-State = Literal["starting", "running", "finished", "interrupted", "crashed", "unknown"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is on record in a folder at one moment.
+
+    Attributes
+    ----------
+    runs : list of tuple
+        process, jobs, started, ended and outcome of the runs that wrote here.
+    planned : frame
+        key, dataset and method of the trials of the last run's plan, in its order.
+    trials : frame
+        A row for each finished trial, of any plan, with the columns that were asked for; the index is its key.
+    """
+
+    runs: list[tuple[Any, ...]]
+    planned: pd.DataFrame
+    trials: pd.DataFrame
+
+    def of_plan(self, status: Literal["done", "failed"]) -> pd.DataFrame:
+        """The trials of the plan that have a status, in its order."""
+        found = self.trials[self.trials["status"] == status]
+        planned = self.planned["key"]
+        return found.loc[planned[planned.isin(found.index)]]
+
+
+def read_record(folder: Path, *columns: str) -> Record:
+    """The records of a folder together, with some columns of their trials, of which `status` is always one.
+
+    Raises
+    ------
+    NoRecord
+        When there is none.
+    ResultsError
+        When a record cannot be read.
+    """
+    of_trials = ["key", "status", *columns]
+    of_plan = ["key", "dataset", "method"]
+    runs, planned, trials = [], [], []
+    with reading(folder) as records:
+        for path, db in records:
+            runs += rows(db, path, "runs", "process", "jobs", "started", "ended", "outcome")
+            planned += rows(db, path, "planned", *of_plan)
+            trials += rows(db, path, "trials", *of_trials)
+    # of a trial that failed in one record and is done in another, "done" comes first
+    found = pd.DataFrame(trials, columns=of_trials).sort_values("status", kind="stable")
+    found = found.drop_duplicates("key").set_index("key")
+    return Record(runs, pd.DataFrame(planned, columns=of_plan), found)
 
 
 def read_planned(folder: Path, status: Literal["done", "failed"], *columns: str) -> list[tuple[Any, ...]]:
-    """Columns of the record's table `trials`, for the trials of the last run's plan that have a status, in its order.
+    """Columns of the trials of the last run's plan that have a status, in its order.
 
     Raises
     ------
@@ -30,13 +78,11 @@ def read_planned(folder: Path, status: Literal["done", "failed"], *columns: str)
     ResultsError
         When the record cannot be read.
     """
-    with reading(folder) as records:
-        planned = records.rows("planned", "key", condition="ORDER BY position")
-        found = records.rows("trials", "key", *columns, condition=f"WHERE status = '{status}'")
-    if not planned:
+    record = read_record(folder, *columns)
+    if record.planned.empty:
         raise NoRecord(f"{folder}: no run has planned its trials here")
-    by_key = {row[0]: row[1:] for row in found}
-    return [by_key[key] for (key,) in planned if key in by_key]
+    found = record.of_plan(status)
+    return list(found[list(columns)].itertuples(index=False, name=None))
 
 
 def read_failures(folder: Path) -> list[Failed]:
@@ -57,11 +103,12 @@ def read_failures(folder: Path) -> list[Failed]:
 class Run:
     """The last run that wrote a folder.
 
-    `state`: `starting` where it has no plan yet; `crashed` where an error ended it (`error`) or its process is gone
-    and recorded no end; `unknown` where it runs, or ran, on another machine (`host`).
+    `state`: `running`, `finished`, `interrupted`; `starting` where it has no plan yet; `crashed` where an error ended
+    it (`error`), or its process is gone and recorded no end; `unknown` where it runs, or ran, on another machine
+    (`host`).
     """
 
-    state: State
+    state: str
     started: str
     ended: str
     jobs: int
@@ -93,7 +140,7 @@ class Progress:
         order of the experiment.
     costs : series
         Data set → mean seconds of one worker for a trial, of those recorded here.
-    failures : tuple of Failed
+    failures : list of Failed
         The failed trials of the plan, in its order.
     """
 
@@ -101,7 +148,7 @@ class Progress:
     run: Run
     counts: pd.DataFrame
     costs: pd.Series
-    failures: tuple[Failed, ...]
+    failures: list[Failed]
 
     @property
     def untimed(self) -> list[str]:
@@ -132,49 +179,47 @@ def progress(folder: Path) -> Progress:
 
 
 def _progress(folder: Path) -> Progress:
-    with reading(folder) as records:
-        runs = records.rows("runs", "process", "jobs", "started", "ended", "outcome", condition="ORDER BY number")
-        planned = _frame(records, "planned", "key", "dataset", "method", condition="ORDER BY position")
-        trials = _frame(records, "trials", "key", "dataset", "status", "crash", "seconds")
-        failed = records.rows("trials", "key", *PLACE, "error", condition="WHERE status = 'failed'")
-    if not runs:
+    record = read_record(folder, *PLACE, "error", "crash", "seconds")
+    if not record.runs:
         raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
-    run = _run(*runs[-1])
-    if run.state == "starting":
-        planned = planned[:0]  # of an earlier run
-    status = planned["key"].map(dict(zip(trials["key"], trials["status"], strict=True)))
-    crashed = trials.loc[trials["crash"] != "", "key"]
-    of_trials = planned.assign(
+    run = _describe_run(*record.runs[-1])
+    if run.state == "starting":  # the plan is that of an earlier run
+        record = replace(record, planned=record.planned[:0])
+    trials = record.trials
+    status = record.planned["key"].map(trials["status"])
+    crashed = trials.index[trials["crash"] != ""]
+    of_trials = record.planned.assign(
         planned=1,
         done=status == "done",
         failed=status == "failed",
-        crashed=planned["key"].isin(crashed),
+        crashed=record.planned["key"].isin(crashed),
         pending=status.isna(),
     )
-    counts = of_trials.drop(columns="key").groupby(["dataset", "method"], sort=False, as_index=False).sum()
-    errors = {key: Failed(*place) for key, *place in failed}
-    of_plan = [errors[key] for key in planned["key"] if key in errors]
-    return Progress(folder, run, counts, mean_seconds(trials), tuple(of_plan))
+    of_methods = of_trials.drop(columns="key").groupby(["dataset", "method"], sort=False, as_index=False)
+    counts = of_methods.sum()
+    failed = record.of_plan("failed")[[*PLACE, "error"]]
+    failures = [Failed(*row) for row in failed.itertuples(index=False, name=None)]
+    return Progress(folder, run, counts, mean_seconds(trials), failures)
 
 
-def _frame(records: Records, table: str, *columns: str, condition: str = "") -> pd.DataFrame:
-    return pd.DataFrame(records.rows(table, *columns, condition=condition), columns=list(columns))
-
-
-def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | None) -> Run:
+def _describe_run(
+    process: str,
+    jobs: int,
+    begun: str,
+    ended: str | None,
+    outcome: str | None,
+) -> Run:
     host, number, *start = process.split(" ")
-    state: State
-    error = ""
-    if ended is None:
+    if ended is not None:
+        if outcome == "finished" or outcome == "interrupted":
+            return Run(outcome, begun, ended, jobs, host)
+        return Run("crashed", begun, ended, jobs, host, " ".join(str(outcome).split()))
+    state = "running" if jobs else "starting"
+    if host != this_host():
         state = "unknown"
-        if host == this_host():
-            lives = _lives(int(number), int("".join(start) or 0))
-            state = "crashed" if not lives else "running" if jobs else "starting"
-    elif outcome in ("finished", "interrupted"):
-        state = "finished" if outcome == "finished" else "interrupted"
-    else:
-        state, error = "crashed", " ".join(str(outcome).split())
-    return Run(state, begun, ended or "", jobs, host, error)
+    elif not _lives(int(number), int("".join(start) or 0)):
+        state = "crashed"
+    return Run(state, begun, "", jobs, host)
 
 
 def _lives(pid: int, start: int) -> bool:
@@ -188,19 +233,18 @@ def read_statuses(folder: Path) -> pd.DataFrame:
     Returns
     -------
     frame
-        key, dataset, status, seconds.
+        status, dataset and seconds of each trial; the index is its key.
 
     Raises
     ------
     ResultsError
         When the record cannot be read.
     """
-    columns = ("key", "dataset", "status", "seconds")
+    columns = ("dataset", "seconds")
     try:
-        with reading(folder) as records:
-            return _frame(records, "trials", *columns)
+        return read_record(folder, *columns).trials
     except NoRecord:
-        return pd.DataFrame(columns=columns)
+        return pd.DataFrame(columns=["status", *columns])
 
 
 def mean_seconds(trials: pd.DataFrame) -> pd.Series:

@@ -20,7 +20,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -41,7 +41,6 @@ _PATIENCE = 10.0  # seconds to wait for a run that is just writing
 _ATTEMPTS = 10  # to open a record whose journal may be that of a transaction which has just ended
 _LONGEST = 60.0  # seconds that reading may take
 _MAGIC = bytes.fromhex("d9d505f920a163d7")  # with which a journal begins, and ends if it names a super-journal
-_WAY_OUT = "--fresh starts a new one, --out chooses another folder"
 
 # -------------------------------------------------------------------- what a record holds
 
@@ -138,22 +137,8 @@ class NoRecord(ResultsError):
     """There is no record in the folder."""
 
 
-class Records:
-    """The records of a results folder, as they are at one moment; a run may be writing them."""
-
-    def __init__(self, opened: Sequence[tuple[Path, sqlite3.Connection]]):
-        self._opened = opened
-
-    def rows(self, table: str, *columns: str, condition: str = "") -> list[tuple[Any, ...]]:
-        """As `rows`, of all records."""
-        found = []
-        for path, db in self._opened:
-            found += rows(db, path, table, *columns, condition=condition)
-        return found
-
-
-def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str, condition: str = "") -> list[tuple[Any, ...]]:
-    """Columns of a table, if every cell is of its column's type; `condition` follows them in the query.
+def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    """Columns of a table, in the order in which its rows were written, if every cell is of its column's type.
 
     Raises
     ------
@@ -162,12 +147,13 @@ def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str, conditio
     """
     kinds = tuple(_TABLES[table][column].kind for column in columns)
     with explain_errors(path, "cannot be read"):
-        found = db.execute(f"SELECT {', '.join(columns)} FROM {table} {condition}").fetchall()
+        found = db.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid").fetchall()
     try:
         return _type_of(kinds).validate_python(found, strict=True)
     except ValidationError as error:
-        damaged = error.errors(include_url=False, include_context=False)[0]["input"]
-        raise ResultsError(f"{path}: damaged: {shown(damaged)} in its table `{table}`") from None
+        first = error.errors(include_url=False, include_context=False)[0]
+        damaged = repr(first["input"])
+        raise ResultsError(f"{path}: damaged: {damaged[:60]} in its table `{table}`") from None
 
 
 @cache
@@ -175,15 +161,9 @@ def _type_of(kinds: tuple[Any, ...]) -> TypeAdapter[list[tuple[Any, ...]]]:
     return TypeAdapter(list[tuple[kinds]])  # type: ignore[valid-type]
 
 
-def shown(value: Any) -> str:
-    """A value for a message, cut off where it is long."""
-    whole = repr(value)
-    return whole if len(whole) <= 60 else f"{whole[:57]}…"
-
-
 @contextlib.contextmanager
-def reading(folder: Path) -> Iterator[Records]:
-    """The records of a folder, read-only.
+def reading(folder: Path) -> Iterator[list[tuple[Path, sqlite3.Connection]]]:
+    """The records of a folder, read-only, as they are at one moment; a run may be writing them.
 
     Raises
     ------
@@ -192,15 +172,13 @@ def reading(folder: Path) -> Iterator[Records]:
     ResultsError
         When one is not a record that mlcdr made, it is damaged, or reading it takes more than a minute.
     """
+    if not folder.is_dir():
+        raise NoRecord(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     paths = sorted(folder.glob("trials*.sqlite"))
     if not paths:
-        raise NoRecord(
-            f"{folder}: holds no {NAME}; no run has begun here, or one is just starting"
-            if folder.is_dir()
-            else f"{folder}: no such results folder; `mlcdr run CONFIG` makes one"
-        )
+        raise NoRecord(f"{folder}: holds no {NAME}; no run has begun here, or one is just starting")
     with contextlib.ExitStack() as stack:
-        yield Records([(path, stack.enter_context(_opened(path))) for path in paths])
+        yield [(path, stack.enter_context(_opened(path))) for path in paths]
 
 
 @contextlib.contextmanager
@@ -217,7 +195,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _begin_to_read(path: Path) -> sqlite3.Connection:
     for _ in range(_ATTEMPTS):
         _check_files(path)
-        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=_PATIENCE)
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        db = sqlite3.connect(address, uri=True, isolation_level=None, timeout=_PATIENCE)
         try:
             db.execute("BEGIN")
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -229,26 +208,22 @@ def _begin_to_read(path: Path) -> sqlite3.Connection:
             time.sleep(0.05)
         else:
             return db
-    raise ResultsError(
-        f"{_journal(path)}: left by a run that was killed as it wrote; `mlcdr run` with its config heals the record"
-    )
+    journal = _beside(path, "-journal")
+    raise ResultsError(f"{journal}: left by a run that was killed as it wrote; `mlcdr run` with its config heals it")
 
 
 @contextlib.contextmanager
-def explain_errors(path: Path, what: str, way_out: str = "") -> Iterator[None]:
-    """Turn an error of SQLite, or of the file system, into one line for the user: `path: what: why; way out`."""
-    end = f"; {way_out}" if way_out else ""
+def explain_errors(path: Path, what: str) -> Iterator[None]:
+    """Turn an error of SQLite, or of the file system, into one line for the user: `path: what: why`."""
     try:
         yield
-    except ResultsError as error:
-        if not way_out or str(error).endswith(way_out):
-            raise
-        raise ResultsError(f"{error}{end}") from error
     except UnicodeDecodeError as error:  # in SQLite's own message, which quotes the file
-        raise ResultsError(f"{path}: damaged: it holds text that is not UTF-8{end}") from error
-    except (sqlite3.Error, OSError) as error:
-        slow = f"takes more than {_LONGEST:.0f} seconds" if str(error) == "interrupted" else ""
-        raise ResultsError(f"{path}: {what}: {slow or getattr(error, 'strerror', None) or error}{end}") from error
+        raise ResultsError(f"{path}: damaged: it holds text that is not UTF-8") from error
+    except sqlite3.Error as error:
+        why = f"takes more than {_LONGEST:.0f} seconds" if str(error) == "interrupted" else error
+        raise ResultsError(f"{path}: {what}: {why}") from error
+    except OSError as error:
+        raise ResultsError(f"{path}: {what}: {error.strerror or error}") from error
 
 
 # -------------------------------------------------------------------- writing
@@ -271,17 +246,24 @@ def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
         When it is not a record that mlcdr made, it is damaged, or it cannot be written.
     """
     path = folder / NAME
-    with explain_errors(path, "cannot be used as the record of trials", _WAY_OUT):
-        if fresh or not _check_files(path):
-            _create(path)
-        _check_journal(path)
-        db = sqlite3.connect(path, isolation_level=None)
-        try:
-            _check_content(db, path)
-            db.set_progress_handler(None, 0)
-        except BaseException:
-            db.close()
-            raise
+    try:
+        with explain_errors(path, "cannot be used as the record of trials"):
+            if fresh or not _check_files(path):
+                _create(path)
+            _check_journal(path)
+            return _connect(path)
+    except ResultsError as error:
+        raise ResultsError(f"{error}; --fresh starts a new one, --out chooses another folder") from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        _check_content(db, path)
+        db.set_progress_handler(None, 0)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
@@ -292,7 +274,7 @@ def _create(path: Path) -> None:
         with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode = MEMORY")
             _make_tables(db)
-        others = [path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm")]
+        others = [_beside(path, ending) for ending in ("-journal", "-wal", "-shm")]
         if any(map(os.path.lexists, others)):  # which would be rolled back into the new record
             path.unlink(missing_ok=True)
             for each in others:
@@ -305,8 +287,9 @@ def _create(path: Path) -> None:
 # -------------------------------------------------------------------- what is opened
 
 
-def _journal(path: Path) -> Path:
-    return path.with_name(f"{path.name}-journal")
+def _beside(path: Path, ending: str) -> Path:
+    """A file that SQLite keeps beside a record."""
+    return path.with_name(path.name + ending)
 
 
 def _check_files(path: Path) -> bool:
@@ -318,9 +301,10 @@ def _check_files(path: Path) -> bool:
         When there is a file that it may not open.
     """
     for ending in ("-wal", "-shm"):
-        if os.path.lexists(path.with_name(path.name + ending)):
-            raise ResultsError(f"{path.with_name(path.name + ending)}: no file of a record that mlcdr made; remove it")
-    is_regular_file(_journal(path))
+        other = _beside(path, ending)
+        if os.path.lexists(other):
+            raise ResultsError(f"{other}: no file of a record that mlcdr made; remove it")
+    is_regular_file(_beside(path, "-journal"))
     if not is_regular_file(path):
         return False
     with path.open("rb") as file:
@@ -337,7 +321,7 @@ def _check_journal(path: Path) -> None:
     ------
     ResultsError
     """
-    journal = _journal(path)
+    journal = _beside(path, "-journal")
     if not journal.exists():
         return
     with journal.open("rb") as file:
@@ -349,7 +333,8 @@ def _check_journal(path: Path) -> None:
             f"{journal}: names another file, which SQLite would delete; mlcdr writes no such journal; remove it"
         )
     # Where a header is whole: the pages that the record had before, and their size.
-    pages, size = int.from_bytes(header[16:20], "big"), int.from_bytes(header[24:28], "big")
+    pages = int.from_bytes(header[16:20], "big")
+    size = int.from_bytes(header[24:28], "big")
     if header.startswith(_MAGIC) and pages * size > path.stat().st_size:
         raise ResultsError(f"{journal}: makes the record larger; mlcdr writes no such journal; remove it")
 

@@ -9,7 +9,7 @@ A method with `tune: {scope: test}` has one number where it has a grid: the best
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,73 +18,31 @@ from typing import Any
 import pandas as pd
 
 from mlcdr.data.files import Part
-from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
+from mlcdr.errors import ConfigError, ResultsError, report_memory
 from mlcdr.experiment.loading import load_recorded
 from mlcdr.experiment.model import Experiment, method_text
-from mlcdr.metrics import names
-from mlcdr.results.best import average_repetitions, show_best, swept_of, take_best, tuned_paths
-from mlcdr.results.exports import NoResults, import_scores, import_summary, import_tuning
+from mlcdr.results.best import average_repetitions, show_best, take_best, tuned_paths
+from mlcdr.results.exports import NoResults, import_chosen, import_scores, import_summary
 from mlcdr.results.failures import describe_error
-from mlcdr.results.frame import (
-    drop_undefined,
-    group,
-    keys_of,
-    list_keys,
-    order_columns,
-    paths_of,
-    round_columns,
-    summarise,
-)
+from mlcdr.results.frame import drop_undefined, keys_of, order_columns, paths_of, round_columns, summarise
 from mlcdr.results.manifest import Manifest
-from mlcdr.results.metric_facts import MetricFacts, describe_metric
+from mlcdr.results.means import Means
 from mlcdr.results.record import read_failures
-from mlcdr.results.trials import read_scores, read_tuning
+from mlcdr.results.trials import read_chosen, read_scores, read_tried
 from mlcdr.whole_files import is_regular_file
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """What one results folder holds.
+class Results(Means):
+    """What one results folder holds: its means, and the scores of which they are the means.
 
     Attributes
     ----------
-    folder : Path
-    experiment : Experiment
-    summary : frame
-        The means over the splits; of a grid (`grids`) the best.
-    grids : dict
-        Method → the paths of its grid, for methods of which only the best of a grid is shown.
     of_record : frame or None
         The scores in the folder's record; None where it has none, or the exports are to be read.
-    remarks : tuple of str
-        What a reader must know of several folders that were joined: which of them have other splits.
-    joined : bool
-        Whether these are of several folders, whose numbers of splits may differ by intent.
     """
 
-    folder: Path
-    experiment: Experiment
-    summary: pd.DataFrame
-    grids: dict[str, tuple[str, ...]]
     of_record: pd.DataFrame | None = None
-    remarks: tuple[str, ...] = ()
-    joined: bool = False
-
-    @property
-    def name(self) -> str:
-        """The experiment's name."""
-        return self.experiment.name
-
-    @cached_property
-    def manifest(self) -> Manifest:
-        """The folder's manifest.
-
-        Raises
-        ------
-        ResultsError
-            When there is none, or it is broken.
-        """
-        return Manifest.read(self.folder)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -95,10 +53,8 @@ class Results:
         ResultsError
             When they cannot be read; `NoResults` when there are none.
         """
-        self._refuse_joined()
-        if self.of_record is None:
-            return self._in_order(import_scores(self.folder / "scores.csv"))
-        return self._in_order(self.of_record)
+        found = self.of_record
+        return self.in_order(import_scores(self.folder / "scores.csv") if found is None else found)
 
     @cached_property
     def taken(self) -> pd.DataFrame:
@@ -109,8 +65,6 @@ class Results:
         ResultsError
             When the scores cannot be read.
         """
-        if not self.grids:
-            return self.scores
         return take_best(self.scores, self.grids, self.experiment, self.folder)
 
     @cached_property
@@ -127,19 +81,6 @@ class Results:
         return average_repetitions(self.taken, self.keys, self.experiment)
 
     @cached_property
-    def _tuning(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        self._refuse_joined()
-        if self.of_record is None:
-            chosen, tried = import_tuning(self.folder / "chosen.csv")
-        else:
-            chosen, tried = read_tuning(self.folder, self.experiment)
-        return self._in_order(chosen), self._in_order(tried)
-
-    def _refuse_joined(self) -> None:
-        if self.joined:
-            raise ResultsError(f"{self.folder}: only the means of several folders are joined")
-
-    @property
     def chosen(self) -> pd.DataFrame:
         """What trials chose for the parameters they tuned: dataset, method, paths, split, parameter, value.
 
@@ -148,143 +89,24 @@ class Results:
         ResultsError
             When it cannot be read.
         """
-        return self._tuning[0]
+        if self.of_record is None:
+            return self.in_order(import_chosen(self.folder / "chosen.csv"))
+        return self.in_order(read_chosen(self.folder, self.experiment))
 
-    @property
+    @cached_property
     def tried(self) -> pd.DataFrame:
         """What trials tried as they tuned: dataset, method, split, one column for each tuned path, value.
 
-        The value is that of the criterion. A path that a method does not tune is `""`.
+        The value is that of the criterion. A path that a method does not tune is `""`. Exports have nothing of it.
 
         Raises
         ------
         ResultsError
             When it cannot be read.
         """
-        return self._tuning[1]
-
-    def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with its columns as ordered categories, as the summary has them."""
-        orders = {name: self.summary[name].cat.categories for name in keys_of(self.summary)}
-        return order_columns(frame, orders)
-
-    @property
-    def swept(self) -> tuple[str, ...]:
-        """The swept config paths (`label_space.n_components`); not those of a grid of which only the best is shown."""
-        return tuple(swept_of(self.summary, self.grids))
-
-    @property
-    def keys(self) -> list[str]:
-        """The columns that tell the rows of the summary apart: data set, method, swept paths and metric."""
-        return list_keys(self.swept)
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """In the config's order; those that never got a result are among them."""
-        return tuple(self.summary["dataset"].cat.categories)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """In the config's order; those that never got a result are among them."""
-        return tuple(self.summary["method"].cat.categories)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """In the config's order; those that never got a result are not among them."""
-        return tuple(self.summary["metric"].cat.categories)
-
-    def values(self, path: str) -> tuple[str, ...]:
-        """The values a swept path takes, in order, as the config wrote them."""
-        return tuple(value for value in self.summary[path].cat.categories if value)
-
-    @cached_property
-    def sweep(self) -> dict[str, int]:
-        """Swept path → how many values it takes."""
-        return {path: len(self.values(path)) for path in self.swept}
-
-    @cached_property
-    def points(self) -> tuple[tuple[str, ...], ...]:
-        """The points of the sweep in the config's order, a value of each of `swept`.
-
-        Methods without a swept parameter have `""` there. A value at which nothing has a result (all trials failed,
-        say) has its points, too, so that a comparison keeps its column: those of the other values.
-        """
-        if not self.swept:
-            return ((),)
-        paths = list(self.swept)
-        found = self.summary[paths].drop_duplicates().astype(object)
-        points = [found]
-        for path, value in self.without_result:
-            others = found[found[path] != ""]
-            if others.empty:
-                others = pd.DataFrame([dict.fromkeys(paths, "")])
-            points.append(others.assign(**{path: value}))
-        every = self._in_order(pd.concat(points)).drop_duplicates().sort_values(paths)
-        return tuple(every.itertuples(index=False, name=None))
-
-    def at(self, places: pd.DataFrame) -> pd.DataFrame:
-        """The numbers that stand at some places: `places` with the columns mean, std, se, n and those of grids.
-
-        Parameters
-        ----------
-        places : frame
-            With the columns dataset, method, metric, and those of swept paths; a path that it has not means its first
-            value. A method that does not have a parameter has the same number at all values of it.
-
-        Returns
-        -------
-        frame
-            Its rows are those of `places`, in their order, and its first columns, too. Where there is no number, mean,
-            std and se are NaN and n is 0.
-        """
-        whole = places.reset_index(drop=True)
-        for path in self.swept:
-            if path not in whole:
-                whole[path] = (*self.values(path), "")[0]
-        own = whole[self.keys].astype(object)
-        for path in self.swept:
-            without = own["method"].isin(self._lacking[path])
-            own.loc[without, path] = ""
-        summary = self.summary.astype(dict.fromkeys(self.keys, object))
-        found = own.merge(summary, how="left", on=self.keys).drop(columns=self.keys)
-        found["n"] = found["n"].fillna(0).astype(int)
-        return pd.concat([whole, found], axis=1)
-
-    @cached_property
-    def _lacking(self) -> dict[str, frozenset[str]]:
-        """Swept path → the methods that have results, but no such parameter."""
-        methods = self.summary["method"]
-        lacking = {}
-        for path in self.swept:
-            having = methods[self.summary[path] != ""]
-            lacking[path] = frozenset(methods) - frozenset(having)
-        return lacking
-
-    def lacks(self, method: str, path: str) -> bool:
-        """Whether `method` has results but no swept parameter `path`."""
-        return method in self._lacking.get(path, ())
-
-    def are_comparable(self, cells: pd.DataFrame, by: Sequence[str]) -> pd.Series:
-        """Which rows of a summary can be compared with their group: those over as many splits as any of it.
-
-        A method may fail on the hard splits. In joined folders all can be compared.
-        """
-        most = group(cells, by)["n"].transform("max")
-        return (cells["n"] == most) | self.joined
-
-    @cached_property
-    def with_results(self) -> frozenset[str]:
-        """The data sets and methods that have a number."""
-        return frozenset([*self.summary["dataset"], *self.summary["method"]])
-
-    @cached_property
-    def without_result(self) -> tuple[tuple[str, str], ...]:
-        """The swept values, each with its path, at which nothing has a result."""
-        absent = []
-        for path in self.swept:
-            found = set(self.summary[path])
-            absent += [(path, value) for value in self.values(path) if value not in found]
-        return tuple(absent)
+        if self.of_record is None:
+            return pd.DataFrame(columns=["dataset", "method", "split", "value"])
+        return self.in_order(read_tried(self.folder, self.experiment))
 
     @property
     def n_scored(self) -> int:
@@ -295,71 +117,33 @@ class Results:
         ResultsError
             When the scores of single splits cannot be read.
         """
-        trials = self.scores[["dataset", "method", *paths_of(self.scores), "split"]]
-        return len(trials.drop_duplicates())
+        place = ["dataset", "method", *paths_of(self.scores), "split"]
+        return len(self.scores[place].drop_duplicates())
 
-    def select(self, column: str, values: Collection[str]) -> Results:
-        """These results with the rows of the summary that have some values of `dataset`, `method` or `metric`."""
-        kept = [value for value in self.summary[column].cat.categories if value in values]
-        summary = self.summary[self.summary[column].isin(kept)]
-        return replace(self, summary=order_columns(summary, {column: kept}))
-
-    def rename_methods(self, called: Mapping[str, str]) -> Results:
-        """These results with other names for methods; a method for which there is none is left out."""
-        experiment = self.experiment
-        methods = {called[name]: spec for name, spec in experiment.methods.items() if name in called}
-        summary = self.select("method", called).summary
-        summary = summary.assign(method=summary["method"].astype(object).map(called))
-        order = [called[name] for name in self.methods if name in called]
-        return replace(
-            self,
-            experiment=experiment.model_copy(update={"methods": methods}),
-            summary=order_columns(summary, {"method": order}),
-            grids={called[name]: paths for name, paths in self.grids.items() if name in called},
-        )
-
-    def metric_named(self, written: str) -> str:
-        """The label of a metric in these results, from the label itself or from another name of the metric (`lrap`).
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The folder's manifest.
 
         Raises
         ------
         ResultsError
-            When it was not measured.
+            When there is none, or it is broken.
         """
-        if written in self.metrics:
-            return written
-        label = names.label_of(written)
-        if label not in self.metrics:
-            hint = suggest_name(written, self.metrics)
-            raise ResultsError(f"{self.folder}: no metric {written!r}{hint} (measured: {', '.join(self.metrics)})")
-        return label
+        return Manifest.read(self.folder)
 
-    def metric_facts(self, metric: str) -> MetricFacts:
-        """The printed name and the direction of a metric."""
-        return describe_metric(self.experiment, metric)
-
-    def facts(self, dataset: str) -> Mapping[str, Any]:
-        """The manifest's facts of a data set: `n_features`, `n_labels` …
+    def facts(self, dataset: str, *needed: str) -> Mapping[str, Any]:
+        """The manifest's facts of a data set: `checksum`, `n_features` …; none where there is no manifest.
 
         Raises
         ------
         ResultsError
-            When it has none.
+            When one that is needed is not there, or the manifest is broken.
         """
-        found = self.manifest.facts(dataset)
-        if not {"n_features", "n_labels"} <= found.keys():
-            raise ResultsError(f"{self.folder / 'manifest.json'}: has no facts of the data set {dataset}")
+        path = self.folder / "manifest.json"
+        found = self.manifest.facts(dataset) if is_regular_file(path) else {}
+        if not found.keys() >= set(needed):
+            raise ResultsError(f"{path}: has no facts of the data set {dataset}")
         return found
-
-    def recorded(self, dataset: str) -> Mapping[str, Any]:
-        """The manifest's facts of a data set, such as `checksum`; none where it has none, or there is no manifest.
-
-        Raises
-        ------
-        ResultsError
-            When the manifest is broken.
-        """
-        return self.manifest.facts(dataset) if is_regular_file(self.folder / "manifest.json") else {}
 
 
 @report_memory
@@ -427,37 +211,40 @@ def read_experiment(folder: Path) -> Experiment:
 
 
 def _assemble(
-    folder: Path, experiment: Experiment, means: pd.DataFrame, recorded: pd.DataFrame | None = None
+    folder: Path,
+    experiment: Experiment,
+    means: pd.DataFrame,
+    recorded: pd.DataFrame | None = None,
 ) -> Results:
     """The results of means at all points; of a grid only the best is kept."""
+    whole = Results(folder, experiment, _order(means, experiment), {}, of_record=recorded)
     paths = set(paths_of(means))
     tuned = tuned_paths(experiment, "test")
-    grids = {name: grid for name, grid in tuned.items() if set(grid) <= paths}
-    whole = Results(folder, experiment, order_columns(means, _list_orders(means, experiment)), {}, recorded)
+    grids = {name: grid for name, grid in tuned.items() if paths.issuperset(grid)}
     if not grids:
         return whole
     best = show_best(whole.summary, whole.scores, grids, experiment, folder)
-    return replace(whole, summary=order_columns(best, _list_orders(best, experiment)), grids=grids)
+    return replace(whole, summary=_order(best, experiment), grids=grids)
 
 
-def _list_orders(means: pd.DataFrame, experiment: Experiment) -> dict[str, list[str]]:
-    """Column → its values in the config's order. Values that the config does not have come after them."""
+def _order(means: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """The means with their columns as categories in the config's order; what the config does not have comes last."""
     measured = set(means["metric"])
     labels = [spec.label for spec in experiment.metrics]
     orders = {
-        "dataset": _order_datasets(means["dataset"].unique(), experiment),
+        "dataset": _list_datasets(means, experiment),
         "method": list(experiment.methods),
         "metric": [label for label in labels if label in measured],
     }
     for path in paths_of(means):
         written = experiment.sweep.get(path, ())
         orders[path] = ["", *map(method_text, written)]
-    return orders
+    return order_columns(means, orders)
 
 
-def _order_datasets(found: Iterable[str], experiment: Experiment) -> list[str]:
-    """The data sets of the config, by the names that `locate` gives them."""
-    called = {name.casefold(): name for name in found}
+def _list_datasets(means: pd.DataFrame, experiment: Experiment) -> list[str]:
+    """The data sets of the config, in the spelling of those that have means."""
+    called = {name.casefold(): name for name in means["dataset"].unique()}
     part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
     written = [spec.short_name(part) for spec in experiment.datasets]
     return [called.get(name.casefold(), name) for name in written]

@@ -12,11 +12,12 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import psutil
 
 from mlcdr.errors import ResultsError
@@ -38,6 +39,7 @@ EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "labels.csv", "manifest.js
 Place = tuple[str, str, Point, int]
 """The place of a trial, the same for any version of its method: data set, method, point, split."""
 
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _INSERT = """
     INSERT OR REPLACE INTO trials
     (key, dataset, method, point, split, status, error, crash, seconds, scores, chosen, tried, by_label)
@@ -87,10 +89,9 @@ class Store:
 
     def __init__(self, folder: Path, fresh: bool = False):
         self.path = folder / NAME
-        self._lock = _opened_lock(folder)
+        self._lock = _lock(folder)
         try:
             close_in_forks(self._lock)
-            self._take_lock(folder)
             self._replaces = fresh
             self._db = empty_record() if fresh else writing(folder)
             self._run = self._record_run()
@@ -105,8 +106,9 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._run is not None:
+            outcome = "interrupted" if error is None else f"{type(error).__name__}: {error}"
             with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
-                self.end("interrupted" if error is None else f"{kind.__name__ if kind else ''}: {error}")
+                self.end(outcome)
         self._db.close()
         if fcntl is not None:
             with contextlib.suppress(OSError):  # closing it is not enough if a child process has it open, too
@@ -114,13 +116,15 @@ class Store:
         self._lock.close()
 
     def _record_run(self) -> int | None:
-        with self._explain("cannot record the run"):
-            return self._db.execute("INSERT INTO runs (process, jobs) VALUES (?, 0)", (this_process(),)).lastrowid
+        return self._change("cannot record the run", "INSERT INTO runs (process, jobs) VALUES (?, 0)", this_process())
 
-    def begin(self, trials: Mapping[str, Trial], jobs: int) -> bool:
+    def _change(self, what: str, statement: str, *values: Any) -> int | None:
+        """Execute a statement by itself; `what` is the message if that fails. Returns the number of a new row."""
+        with explain_errors(self.path, what):
+            return self._db.execute(statement, values).lastrowid
+
+    def begin(self, trials: Mapping[str, Trial], jobs: int) -> None:
         """Record what this run is to compute, which `mlcdr status` shows.
-
-        Returns whether the run before it planned the same, and finished.
 
         Raises
         ------
@@ -128,70 +132,46 @@ class Store:
             When the record or, of a fresh start, an earlier export cannot be replaced.
         """
         if self._replaces:
+            self._replaces = False
             self._db.close()
             self._db = writing(self.path.parent, fresh=True)
-            self._replaces, self._run = False, self._record_run()
-            with self._explain("earlier exports cannot be removed"):
+            self._run = self._record_run()
+            with explain_errors(self.path, "earlier exports cannot be removed"):
                 for name in EXPORTS:
                     self.path.with_name(name).unlink(missing_ok=True)
         plan = [(i, trial.key, trial.dataset, trial.method) for i, trial in enumerate(trials.values())]
-        with self._explain("cannot record the plan"), self._transaction():
-            same = plan == self._db.execute("SELECT * FROM planned ORDER BY position").fetchall()
-            if not same:
-                self._db.execute("DELETE FROM planned")
-                self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?,?,?,?)", plan)
+        with self._transaction("cannot record the plan"):
+            self._db.execute("DELETE FROM planned")
+            self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?, ?, ?, ?)", plan)
             self._db.execute("UPDATE runs SET jobs = ? WHERE number = ?", (jobs, self._run))
-            query = "SELECT outcome FROM runs WHERE number < ? ORDER BY number DESC LIMIT 1"
-            return same and self._db.execute(query, (self._run,)).fetchone() == ("finished",)
 
     def end(self, outcome: str) -> None:
         """Record how the run ended (`finished`, `interrupted`, or an error)."""
         outcome = outcome.encode(errors="backslashreplace").decode()  # an error may name a path that is not UTF-8
-        with self._explain("cannot record the end of the run"):
-            self._db.execute(f"UPDATE runs SET ended = {NOW}, outcome = ? WHERE number = ?", (outcome, self._run))
+        statement = f"UPDATE runs SET ended = {NOW}, outcome = ? WHERE number = ?"
+        self._change("cannot record the end of the run", statement, outcome, self._run)
         self._run = None
 
     def forget_run(self) -> None:
         """Delete this run, so that the one before it is the last; for a run that has nothing to compute."""
-        with self._explain("cannot be written"):
-            self._db.execute("DELETE FROM runs WHERE number = ?", (self._run,))
+        self._change("cannot be written", "DELETE FROM runs WHERE number = ?", self._run)
         self._run = None
 
-    def _take_lock(self, folder: Path) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ResultsError(f"{folder}: another run is writing this folder; wait for it or choose --out") from None
-        except OSError:  # treat a file system without locks like a system without locks
-            pass
+    def recorded(self) -> pd.DataFrame:
+        """A row for each trial on record, of any plan: its place, status, error and crash; the index is its key.
 
-    def _explain(self, what: str) -> contextlib.AbstractContextManager[None]:
-        return explain_errors(self.path, what)
-
-    def _rows(self, *columns: str, status: str) -> list[tuple[Any, ...]]:
-        return rows(self._db, self.path, "trials", *columns, condition=f"WHERE status = '{status}'")
-
-    def done(self) -> set[str]:
-        """Keys of the trials that have their scores (failed ones are tried again)."""
-        return {key for (key,) in self._rows("key", status="done")}
-
-    def failed_places(self) -> set[Place]:
-        """Where trials failed, whatever version of a method it was: (data set, method, point, split)."""
-        return set(self._rows(*PLACE, status="failed"))
-
-    def crashed_places(self) -> set[Place]:
-        """As `failed_places`, of those that ended their worker process."""
-        return {tuple(at) for *at, crash in self._rows(*PLACE, "crash", status="failed") if crash}
-
-    def failures(self, keys: Sequence[str]) -> dict[str, str]:
-        """The tracebacks of failed trials among `keys`, in their order."""
-        found = dict(self._rows("key", "error", status="failed"))
-        return {key: found[key] for key in keys if key in found}
+        A trial that failed is tried again by the next run.
+        """
+        columns = ["key", *PLACE, "status", "error", "crash"]
+        found = rows(self._db, self.path, "trials", *columns)
+        return pd.DataFrame(found, columns=columns).set_index("key")
 
     def record(
-        self, trials: Mapping[str, Trial], scores: Iterable[Score], seconds: float | None = None, crashed: str = ""
+        self,
+        trials: Mapping[str, Trial],
+        scores: Sequence[Score],
+        seconds: float | None = None,
+        crashed: str = "",
     ) -> None:
         """Write the outcome of one group, and the seconds that it took a worker, in one transaction.
 
@@ -202,34 +182,58 @@ class Store:
         ResultsError
             When the file cannot be written (a full disk, say); nothing of the group is kept then.
         """
-        found = list(scores)
-        share = None if seconds is None or crashed or not found else seconds / len(found)
-        lines = []
-        for score in found:
-            at = trials[score.key]
-            status = "failed" if score.values is None else "done"
-            tried = [(dict(point), _or_null(value)) for point, value in score.tried]
-            of_labels = {}
-            for metric, of_each in score.of_labels.items():
-                of_labels[metric] = [value if math.isfinite(value) else None for value in of_each]
-            values = {metric: _or_null(value) for metric, value in (score.values or {}).items()}
-            line = [score.key, at.dataset, at.method, _json(dict(at.point)), at.split]
-            line += [status, score.error or "", crashed, share]
-            line += [_json(values), _json(dict(sorted(score.chosen))), _json(tried), _json(of_labels)]
-            lines.append(line)
-        with self._explain("cannot record results"), self._transaction():
+        share = None
+        if scores and seconds is not None and not crashed:
+            share = seconds / len(scores)
+        lines = [_as_row(trials[score.key], score, share, crashed) for score in scores]
+        with self._transaction("cannot record results"):
             self._db.executemany(_INSERT, lines)
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:  # a signal may come when COMMIT is just done
-                self._db.execute("ROLLBACK")
-            raise
+    def _transaction(self, what: str) -> Iterator[None]:
+        """Change all or nothing; `what` is the message if that fails."""
+        with explain_errors(self.path, what):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # a signal may come when COMMIT is just done
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def places(trials: pd.DataFrame) -> set[Place]:
+    """Where the trials of some rows of `Store.recorded` stand, whatever version of a method it was."""
+    return set(trials[list(PLACE)].itertuples(index=False, name=None))
+
+
+def _as_row(
+    trial: Trial,
+    score: Score,
+    seconds: float | None,
+    crashed: str,
+) -> tuple[Any, ...]:
+    """A trial's row, as `_INSERT` takes it."""
+    values = score.values or {}
+    of_labels = {}
+    for metric, of_each in score.of_labels.items():
+        of_labels[metric] = [value if math.isfinite(value) else None for value in of_each]
+    return (
+        score.key,
+        trial.dataset,
+        trial.method,
+        _json(dict(trial.point)),
+        trial.split,
+        "failed" if score.values is None else "done",
+        score.error or "",
+        crashed,
+        seconds,
+        _json({metric: _or_null(value) for metric, value in values.items()}),
+        _json(dict(sorted(score.chosen))),
+        _json([(dict(point), _or_null(value)) for point, value in score.tried]),
+        _json(of_labels),
+    )
 
 
 def _json(content: Any) -> str:
@@ -241,12 +245,21 @@ def _or_null(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _opened_lock(folder: Path) -> io.FileIO:
-    """The folder's lock file, opened without emptying it, and without following a link of its name."""
+def _lock(folder: Path) -> io.FileIO:
+    """The folder's lock, taken: a file that is opened without emptying it, and without following a link of its name."""
     path = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_regular_file(path)
-        return io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666), "r+")
+        file = io.FileIO(os.open(path, _LOCK_FLAGS, 0o666), "r+")
     except OSError as error:
         raise ResultsError(f"{folder}: cannot be written: {error.strerror}") from None
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise ResultsError(f"{folder}: another run is writing this folder; wait for it or choose --out") from None
+        except OSError:  # treat a file system without locks like a system without locks
+            pass
+    return file

@@ -31,45 +31,62 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
         trials = _read_trials(folder, experiment, "scores")
     except NoRecord:
         return None
-    labels = [metric.label for metric in experiment.metrics]
     rows = []
     for place, scores in trials:
-        for label in labels:
-            value = scores.get(label)
+        for metric in experiment.metrics:
+            value = scores.get(metric.label)
             if value is not None:
-                rows.append((*place, label, value))
+                rows.append((*place, metric.label, value))
     frame = _make_frame(rows, experiment, *SCORES)
     texts = dict.fromkeys(keys_of(frame), "category")
     return frame.astype({**texts, "value": float})
 
 
-def read_tuning(folder: Path, experiment: Experiment) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What the plan's trials chose for the parameters they tuned, and what they tried.
+def read_chosen(folder: Path, experiment: Experiment) -> pd.DataFrame:
+    """What the plan's trials chose for the parameters they tuned.
 
     Returns
     -------
-    chosen : frame
+    frame
         dataset, method, the experiment's varied paths, split, parameter, value (as the config would have it).
-    tried : frame
-        dataset, method, split, one column for each tuned path (`""` where a method does not tune it), value: that of
-        the criterion.
 
     Raises
     ------
     ResultsError
         As `read_scores`; also where there is no record with a plan.
     """
-    choices, tries, values = [], [], []
-    for place, chosen, tried in _read_trials(folder, experiment, "chosen", "tried"):
-        dataset, method, *_, split = place
-        choices += [(*place, parameter, value) for parameter, value in chosen.items()]
-        for tuned, value in tried:
+    rows = []
+    for place, chosen in _read_trials(folder, experiment, "chosen"):
+        for parameter, value in chosen.items():
+            rows.append((*place, parameter, value))
+    return _make_frame(rows, experiment, *CHOSEN)
+
+
+def read_tried(folder: Path, experiment: Experiment) -> pd.DataFrame:
+    """What the plan's trials tried as they tuned.
+
+    Returns
+    -------
+    frame
+        dataset, method, split, one column for each tuned path (`""` where a method does not tune it), value: that of
+        the criterion.
+
+    Raises
+    ------
+    ResultsError
+        As `read_chosen`.
+    """
+    points = []
+    values = []
+    for (dataset, method, *_, split), tried in _read_trials(folder, experiment, "tried"):
+        for point, value in tried:
             if value is not None:
-                tries.append({"dataset": dataset, "method": method, "split": split, **tuned})
+                points.append({"dataset": dataset, "method": method, "split": split, **point})
                 values.append(value)
-    of_choices = _make_frame(choices, experiment, *CHOSEN)
-    of_tries = pd.DataFrame(tries) if tries else pd.DataFrame(columns=["dataset", "method", "split"])
-    return of_choices, of_tries.fillna("").assign(value=pd.Series(values, dtype=float))
+    if not points:
+        return pd.DataFrame(columns=["dataset", "method", "split", "value"])
+    found = pd.DataFrame(points).fillna("")
+    return found.assign(value=values)
 
 
 def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:

@@ -212,7 +212,7 @@ def _show_setting(plan: Arrangement, cell: Mapping[str, Any]) -> str:
         value = taken[path].removesuffix("%")
         if not of or value == taken[path]:
             return value
-        facts = plan.results.facts(cell["dataset"])
+        facts = plan.results.facts(cell["dataset"], "n_features", "n_labels")
         smaller = min(facts["n_features"], facts["n_labels"])
         return str(round(float(value) * smaller / facts["n_features"]))
 

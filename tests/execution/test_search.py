@@ -17,7 +17,7 @@ from mlcdr.execution.runner import run
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.tune import Distribution, TuneSpec
 from mlcdr.report import report as report_page
-from mlcdr.results.trials import read_tuning
+from mlcdr.results.trials import read_tried
 from tests.execution.test_tune import ALPHAS, Noting, arff, config, dense, plain_criterion, tuned
 from tests.small import FOUR
 
@@ -144,7 +144,7 @@ def test_what_was_tried_is_recorded_with_its_criterion(arff: Path, tmp_path: Pat
     methods = {"A": tuned("split", "f1", search="halving"), "B": tuned("dataset")}
     experiment = config(arff, methods)
     report = run(experiment, tmp_path)
-    _, found = read_tuning(report.folder, experiment)
+    found = read_tried(report.folder, experiment)
     assert found.groupby(["method", "split"]).size().to_dict() == {("A", k): 4 for k in range(6)} | {("B", 0): 4}
     X, Y, _ = dense(arff, experiment)
     sums = [plain_criterion(X, Y, "tiny, tuning", alpha) / 4 for alpha in ALPHAS]

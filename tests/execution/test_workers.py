@@ -182,7 +182,6 @@ def test_limits_change_no_trial_and_are_written_back(arff: Path, tmp_path: Path)
         ({"seconds": 0}, "limits.seconds"),
         ({"seconds": "long"}, "limits.seconds"),
         ({"memory": "2 apples"}, "is no amount of memory"),
-        ({"memory": "0 GB"}, "is no amount of memory"),
         ({"memory": 4}, "limits.memory"),
         ({"second": 3}, "did you mean 'seconds'"),
     ],
@@ -196,7 +195,6 @@ def test_limits_that_are_none_are_told(arff: Path, limits: dict, told: str) -> N
 @pytest.mark.parametrize(
     ("backend", "scheduler", "why"),
     [
-        ("threading", None, "`--backend loky`"),
         ("slurm", None, "'slurm' is none of loky, dask"),
         ("dask", None, "go together"),
         ("loky", "tcp://localhost:1", "go together"),

@@ -369,7 +369,7 @@ CSVS = {
     "a split twice": (
         "scores.csv",
         "dataset,method,split,metric,value\ntiny,PLST,0,f1,1\ntiny,PLST,0,f1,0\n",
-        "scores.csv:3: a second row for tiny, PLST, split 0, f1",
+        "scores.csv:3: a second row for one number",
     ),
 }
 

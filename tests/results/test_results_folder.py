@@ -48,28 +48,20 @@ ROW = "yeast,PLST,20%,hamming_loss,0.2,0.1,0.01,100"
         (HEADER + "\n", "summary.csv: holds no results, only a header"),
         ("dataset,method,mean\n", "summary.csv:1: the columns are dataset,method,mean; they should be "),
         (f"{HEADER}\n{ROW}\nyeast,PLST,40%\n", "summary.csv:3: 3 values where the header has 8 columns"),
-        (f"{HEADER}\n{ROW}\n{ROW},1\n", "summary.csv:3: 9 values where the header has 8 columns"),
+        (f"{HEADER}\nyeast,\udcff,20%,hamming_loss,1,1,1,1\n", "summary.csv:2: not UTF-8 text"),
         (f'{HEADER}\n"{ROW}\n', "summary.csv:2: not a CSV file: unexpected end of data"),
-        (f"{HEADER}\n{ROW}\n{ROW}\n", "summary.csv:3: a second row for yeast, PLST, 20%, hamming_loss"),
+        (f"{HEADER}\n{ROW}\n{ROW}\n", "summary.csv:3: a second row for one number"),
         (f"{HEADER}\n{ROW.replace('0.2', 'many')}\n", "summary.csv:2: column mean: 'many' is not a number"),
-        (f"{HEADER}\n{ROW.replace('100', '0')}\n", "summary.csv:2: column n: a mean needs the number of splits"),
         (f"{HEADER}\n{ROW.replace('100', '2.5')}\n", "summary.csv:2: column n: a mean needs the number of splits"),
     ],
 )
 def test_a_broken_summary_is_named(tmp_path, content, message):
     folder = small(tmp_path)
-    (folder / "summary.csv").write_text(content, encoding="utf-8")
+    (folder / "summary.csv").write_text(content, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(ResultsError) as error:
         open_results(folder)
     assert str(error.value).startswith(str(folder / message)), str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_summary_that_is_not_text_is_named(tmp_path):
-    folder = small(tmp_path)
-    (folder / "summary.csv").write_bytes(HEADER.encode() + b"\nyeast,\xff\xfe,20%,hamming_loss,1,1,1,1\n")
-    with pytest.raises(ResultsError, match=r"summary\.csv:2: not UTF-8 text"):
-        open_results(folder)
 
 
 def test_missing_folder_and_files_are_named(tmp_path):
@@ -82,16 +74,17 @@ def test_missing_folder_and_files_are_named(tmp_path):
             open_results(folder)
 
 
-def test_a_wrong_shape_in_the_experiment_file_is_named(tmp_path):
-    folder = small(tmp_path)
-    (folder / "experiment.yaml").write_text("name: a\nmethods: [PLST]\n", encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"experiment\.yaml:2: methods: must be a mapping"):
-        open_results(folder)
-
-
-@pytest.mark.parametrize("content", ["[a, b]\n", "name: [a\n", "name: a\nname: b\n"])
-def test_a_broken_experiment_file_is_named(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("name: a\nmethods: [PLST]\n", ":2: methods: must be a mapping"),
+        ("[a, b]\n", ""),
+        ("name: [a\n", ""),
+        ("name: a\nname: b\n", ""),
+    ],
+)
+def test_a_broken_experiment_file_is_named(tmp_path, content, message):
     folder = small(tmp_path)
     (folder / "experiment.yaml").write_text(content, encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"experiment\.yaml"):
+    with pytest.raises(ResultsError, match=rf"experiment\.yaml{message}"):
         open_results(folder)

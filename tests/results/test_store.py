@@ -19,7 +19,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.results.record import progress, read_failures, read_planned, read_statuses
 from mlcdr.results.record_file import NoRecord, rows
-from mlcdr.results.store import EXPORTS, Store, started, this_host, this_process
+from mlcdr.results.store import EXPORTS, Store, places, started, this_host, this_process
 from tests.small import learner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
@@ -57,7 +57,13 @@ def dies_in_a_transaction(folder: Path) -> None:
 
 
 def scores_of(store: Store) -> dict[str, dict[str, float | None]]:
-    return dict(rows(store._db, store.path, "trials", "key", "scores", condition="WHERE status = 'done'"))
+    found = rows(store._db, store.path, "trials", "key", "scores", "status")
+    return {key: scores for key, scores, status in found if status == "done"}
+
+
+def done(store: Store) -> set[str]:
+    recorded = store.recorded()
+    return set(recorded.index[recorded["status"] == "done"])
 
 
 TRIALS = {key: trial(key, split) for split, key in enumerate("abcd")}
@@ -72,11 +78,11 @@ def test_what_is_recorded_is_there_the_next_time(tmp_path: Path) -> None:
         failed = [Score(key, None, f"Traceback\n{key}") for key in "dcb"]
         store.record(TRIALS, [Score("a", {**wanted, "loss": float("nan")}), *failed])
     with Store(tmp_path) as store:
-        assert store.done() == {"a"}
+        assert done(store) == {"a"}
         assert {k: repr(v) for k, v in scores_of(store)["a"].items()} == {
             k: repr(v) for k, v in {**wanted, "loss": None}.items()
         }
-        assert list(store.failures(["c", "a", "d"]).items()) == [("c", "Traceback\nc"), ("d", "Traceback\nd")]
+        assert store.recorded()["error"].to_dict() == {"a": "", **{key: f"Traceback\n{key}" for key in "bcd"}}
 
 
 def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> None:
@@ -108,7 +114,7 @@ def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(
     found = progress(tmp_path)
     assert (found.counts["planned"].sum(), found.counts["done"].sum(), found.counts["failed"].sum()) == (4, 3, 1)
     assert found.costs.to_dict() == {"tiny": (4 * 0.5 + 1.5) / 5}
-    recorded = read_statuses(tmp_path).set_index("key")["status"]
+    recorded = read_statuses(tmp_path)["status"]
     assert recorded.to_dict() == {**dict.fromkeys("abde", "done"), "c": "failed"}
     assert [failure.split for failure in read_failures(tmp_path)] == [2]
 
@@ -122,33 +128,23 @@ def test_what_a_group_cost_is_shared_by_its_trials_but_for_a_crash(tmp_path: Pat
         found = store._db.execute("SELECT key, seconds, crash FROM trials ORDER BY key").fetchall()
         assert found == [("a", 0.75, ""), ("b", 0.75, ""), ("c", None, "SIGKILL"), ("d", None, "")]
         point = (("learner.alpha", "20%"),)
-        assert store.crashed_places() == {("tiny", "M", point, 2)}
-        assert store.failed_places() == {("tiny", "M", point, 1), ("tiny", "M", point, 2)}
+        recorded = store.recorded()
+        assert places(recorded[recorded["crash"] != ""]) == {("tiny", "M", point, 2)}
+        assert places(recorded[recorded["status"] == "failed"]) == {("tiny", "M", point, 1), ("tiny", "M", point, 2)}
 
 
-def test_begin_says_whether_the_run_before_planned_the_same_and_finished(tmp_path: Path) -> None:
-    def begins(trials: dict[str, Trial], outcome: str) -> bool:
-        with Store(tmp_path) as store:
-            same = store.begin(trials, 3)
-            assert store._db.execute("SELECT jobs FROM runs ORDER BY number DESC").fetchone() == (3,)
-            store.end(outcome)
-            return same
-
-    some = {key: TRIALS[key] for key in "ab"}
-    assert not begins(some, "finished")
-    assert begins(some, "interrupted")
-    assert not begins(some, "finished")
-    assert not begins(TRIALS, "finished")
-    assert not begins(dict(reversed(TRIALS.items())), "finished")
+def test_a_plan_is_recorded_in_its_order_and_a_run_with_its_end(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.begin(TRIALS, 3)
+        store.end("finished")
+    with Store(tmp_path) as store:
+        store.begin(dict(reversed(TRIALS.items())), 2)
     with Store(tmp_path) as store:
         assert [row[0] for row in store._db.execute("SELECT key FROM planned ORDER BY position")] == [*"dcba"]
         store.forget_run()
-    assert begins(dict(reversed(TRIALS.items())), "finished")
     with Store(tmp_path) as store:
-        outcomes = [outcome for (outcome,) in store._db.execute("SELECT outcome FROM runs ORDER BY number")]
-        ends = [ended for (ended,) in store._db.execute("SELECT ended FROM runs ORDER BY number")]
-    assert outcomes == ["finished", "interrupted", "finished", "finished", "finished", "finished", None]
-    assert [ended is None for ended in ends] == [False] * 6 + [True]
+        runs = store._db.execute("SELECT jobs, outcome, ended IS NULL FROM runs ORDER BY number").fetchall()
+    assert runs == [(3, "finished", 0), (2, "interrupted", 0), (0, None, 1)]
 
 
 def test_how_a_run_ended_is_recorded_however_it_ends(tmp_path: Path) -> None:
@@ -174,7 +170,7 @@ def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", None, "no")])
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
-        assert (store.done(), store.failures(["a"])) == ({"a"}, {})
+        assert store.recorded().loc["a", ["status", "error"]].to_list() == ["done", ""]
         store.record(TRIALS, [Score("a", {"loss": 2.0})])
         assert scores_of(store) == {"a": {"loss": 2.0}}
 
@@ -187,7 +183,7 @@ def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
             store.record({**TRIALS, "b": nameless}, [Score("a", {"f1": 2.0}), Score("b", {"f1": 2.0})])
         assert scores_of(store) == {"a": {"f1": 1.0}}
         store.record(TRIALS, [Score("b", {"f1": 3.0})])
-        assert store.done() == {"a", "b"}
+        assert done(store) == {"a", "b"}
 
 
 def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path) -> None:
@@ -196,7 +192,7 @@ def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path)
     dies_in_a_transaction(tmp_path)
     with Store(tmp_path) as store:
         assert scores_of(store) == {"a": {"f1": 1.0}}
-        assert store.done() == {"a"}
+        assert done(store) == {"a"}
 
 
 def test_two_at_once(tmp_path: Path) -> None:
@@ -216,10 +212,10 @@ def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None
     with Store(tmp_path, fresh=True):
         assert {path.name for path in tmp_path.iterdir()} >= {*EXPORTS}
     with Store(tmp_path) as store:
-        assert store.done() == {"a"}
+        assert done(store) == {"a"}
     with Store(tmp_path, fresh=True) as store:
         store.begin({}, 1)
-        assert store.done() == set()
+        assert done(store) == set()
         assert {path.name for path in tmp_path.iterdir()} == {".lock", "trials.sqlite"}
 
 
@@ -278,7 +274,7 @@ def test_a_file_that_is_no_record_is_told_in_one_line_and_left_alone(tmp_path: P
         with Store(tmp_path, fresh=True) as store:
             store.begin({}, 1)
         with Store(tmp_path) as store:
-            assert store.done() == set()
+            assert done(store) == set()
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
