@@ -20,13 +20,13 @@ from mlcdr.execution.fitting import Rows, run_trials
 from mlcdr.execution.groups import Group
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers
-from mlcdr.experiment.entries import MetricSpec
 from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import MethodSpec, method_text
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.experiment.tune import Point
 from mlcdr.methods.contracts import as_dense
+from mlcdr.metrics import find
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 
@@ -119,7 +119,7 @@ class Tuning:
         self._data = data
         self._dataset = data.dataset.name
         self._seed = group.experiment.seed
-        self._criterion = tune.criterion((each.label, each.name, each.params) for each in group.experiment.metrics)
+        self._criterion = tune.criterion(group.experiment.metrics)
 
     def choose(self, seen: Seen) -> list[Choice]:
         """Choose the parameters of each trial by some rows.
@@ -133,16 +133,16 @@ class Tuning:
         points = [] if tune.search == "optuna" else tune.candidates(seed, self._dataset)
         if tune.n_points(self._dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
             return [Choice([spec], tune.candidates(seed, self._dataset)) for spec in self.specs]
-        sign = -1.0 if self._criterion.metric.higher_is_better else 1.0
+        sign = -1.0 if find(self._criterion.name).higher_is_better else 1.0
         choices = [Choice([spec], points, sign) for spec in self.specs]
-        if self._criterion.summed:
+        if self.tune.summed:
             sizes = at_all_sizes(self.specs[0], seen.moments.n_features, seen.moments.n_labels)
             choices = [Choice(sizes, points, sign)]
         if tune.search == "optuna":
             self._ask_optuna(choices, seen)
         else:
             self._try_points(choices, seen)
-        return choices * (len(self.specs) if self._criterion.summed else 1)
+        return choices * (len(self.specs) if self.tune.summed else 1)
 
     def _try_points(self, choices: Sequence[Choice], seen: Seen) -> None:
         """Measure all points; with halving, the best of them again on more rows, and so on."""
@@ -205,8 +205,7 @@ class Tuning:
         self, specs: Sequence[MethodSpec], moments: Moments, numbers: Integers, name: str
     ) -> NDArray[np.float64]:
         """The criterion of each spec, summed over the folds of some rows; NaN where one failed."""
-        metric = MetricSpec(name=self._criterion.name, params=dict(self._criterion.options), label="criterion")
-        experiment = self._group.experiment.model_copy(update={"metrics": (metric,), "by_label": ()})
+        experiment = self._group.experiment.model_copy(update={"metrics": (self._criterion,), "by_label": ()})
         group = replace(self._group, experiment=experiment, keeping=None)
         trials = self._share_fits([replace(self._trials[0], key=str(i), spec=spec) for i, spec in enumerate(specs)])
         X, Y = moments.rows()

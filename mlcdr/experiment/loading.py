@@ -136,12 +136,8 @@ def _read(
     write_out_defaults(draft)
     experiment = _validate(draft)
     settled = _settle(draft, look_up)
-    consistency.check_metrics(draft)
-    consistency.check_tuning(draft, [spec.short_name(part_of(draft)) for spec in settled["datasets"]])
-    consistency.check_labelled(draft)
-    consistency.check_varied(draft)
-    if also is not None:
-        consistency.check_layouts(draft, also)
+    names = [spec.short_name(part_of(draft)) for spec in settled["datasets"]]
+    consistency.check(draft, names, also)
     draft.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)

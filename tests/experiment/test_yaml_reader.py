@@ -35,7 +35,7 @@ STRAY = "`: ` cannot stand here; a wrong indentation, or text that needs quotes"
         ("a: 'b\n\n---\n c'", f"f.yaml:1: {QUOTE}"),
         ("a: 1\nb\n", f"f.yaml:2: {COLON}"),
         ("a: 1\nb\nc: 1\n", f"f.yaml:2: {COLON}"),
-                (
+        (
             "x: 1\ny:\n  - b\n - c",
             "f.yaml:4: expected a key as in the block that begins on line 1; a wrong indentation?",
         ),
@@ -54,7 +54,10 @@ STRAY = "`: ` cannot stand here; a wrong indentation, or text that needs quotes"
         ('a: "\\UFFFFFFFF"', "f.yaml:1: not valid YAML: a value that cannot be read (an escape of no character?)"),
         ("a: 1\nb: *x", "f.yaml:2: the alias *x repeats nothing: no &x ends above it (put text in quotes)"),
         ("a: &x [1,\n  *x]", "f.yaml:2: the alias *x repeats nothing: no &x ends above it (put text in quotes)"),
-        ("a: &x 1\nb: &x 2", "f.yaml:2: there is an anchor of this name above; give this one another name (or quote the text)"),
+        (
+            "a: &x 1\nb: &x 2",
+            "f.yaml:2: there is an anchor of this name above; give this one another name (or quote the text)",
+        ),
         ("a: &x [1]\nb:\n  <<: *x", "f.yaml:3: `<<` takes a mapping, or a list of mappings: `<<: *name`"),
         ("a: &x {b: 1}\nb:\n  <<: *x\n  <<: *x", "f.yaml:4: repeated key '<<', first on line 3; keep one"),
         (
