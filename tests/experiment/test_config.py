@@ -415,7 +415,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_file(problems):
           A: {label_space: {plst: {n_components: 0, foo: 1}}, learner: {ridge: {alpha: -1}}}
           B: {learner: {ridge: {alpha: -1, intercept: maybe}}}
         tables:
-          - {layout: a, metric: f2}
+          - {layout: a, metric: 2}
         """,
         "splits.repeats=0",
     )
