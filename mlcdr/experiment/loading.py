@@ -19,6 +19,7 @@ from mlcdr.experiment.entries import (
     DatasetSpec,
     MeasuredMetric,
     MetricSpec,
+    check_mapping,
     label_and_params,
     name_and_options,
 )
@@ -206,8 +207,7 @@ def _entry(written: Any, what: str, at: KeyPath = ()) -> tuple[str, dict[str, An
         name, options, _ = name_and_options(written, what)
     except ValueError as error:
         raise refusal(Problem(at, str(error))) from None
-    if not isinstance(options, dict):
-        raise refusal(Problem(at, f"the options of a {what} are a mapping, found {describe(options)}"))
+    check_mapping(options, what, at)
     return name, options
 
 

@@ -17,9 +17,6 @@ KeyPath = tuple[str | int, ...]
 
 def dotted(path: KeyPath) -> str:
     """The key path as text: `methods.CPLST.learner`."""
-    text = ".".join(map(str, path))
-    if text.isprintable():
-        return text
     steps = map(str, path)
     return ".".join(step if step.isprintable() else repr(step) for step in steps)
 
@@ -154,7 +151,7 @@ def _describe_finding(item: Any) -> str:
     if kind in ("too_short", "string_too_short"):
         return "must not be empty"
     if kind == "literal_error":
-        allowed = [each.strip("'") for each in re.findall(r"'[^']*'|[^\s,']+", context["expected"]) if each != "or"]
+        allowed = re.findall(r"'([^']*)'", context["expected"])  # 'a', 'b' or 'c'
         hint = suggest_name(str(value), allowed)
         return f"must be one of {', '.join(allowed)}, found {describe(value)}{hint}"
     if kind in _LIMITS:
