@@ -78,7 +78,9 @@ def check(draft: Draft, datasets: Sequence[str], also: Check | None) -> None:
 def _measured(draft: Draft) -> list[str] | None:
     """The names of the metrics in the results; None if one of them could not be read."""
     metrics = draft.values.get("metrics")
-    return None if metrics is None or None in metrics else [metric.label for metric in metrics]
+    if metrics is None or None in metrics:
+        return None
+    return [metric.label for metric in metrics]
 
 
 def _check_metrics(draft: Draft) -> None:
@@ -105,20 +107,17 @@ def _check_layouts(draft: Draft, also: Check) -> None:
     metrics = _measured(draft)
     if metrics is None:
         return
-    reported = {problem.path[:2] for problem in draft.found}
-    right: dict[str, tuple[LayoutSpec | None, ...]] = {}
-    for key in ("tables", "figures"):
-        layouts = draft.values.get(key) or ()
-        right[key] = tuple(None if (key, i) in reported else layout for i, layout in enumerate(layouts))
     asked = Asked(
-        right["tables"],
-        right["figures"],
+        tuple(draft.values.get("tables") or ()),
+        tuple(draft.values.get("figures") or ()),
         metrics=tuple(metrics),
         methods=tuple(draft.values.get("methods") or ()),
         sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
     )
+    reported = {problem.path[:2] for problem in draft.found}
     for problem in also(asked):
-        draft.report(problem)
+        if problem.path[:2] not in reported:
+            draft.report(problem)
 
 
 def _check_tuning(tune: TuneSpec, here: KeyPath, draft: Draft, datasets: Sequence[str]) -> None:
@@ -135,11 +134,15 @@ def _check_tuning(tune: TuneSpec, here: KeyPath, draft: Draft, datasets: Sequenc
             draft.add((*here, "metric"), str(error))
     if tune.search == "optuna" and find_spec("optuna") is None:
         draft.add((*here, "search"), "optuna is not installed: pip install 'mlcdr[optuna]'")
-    splits = draft.values.get("splits")
-    hides = LABELLED in draft.sweep or (splits is not None and splits.labelled is not None)
-    if tune.scope == "dataset" and hides:
+    if tune.scope == "dataset" and (LABELLED in draft.sweep or _hides_labels(draft)):
         text = "`dataset` chooses by the labels of all rows, and `splits.labelled` hides some; take `split`"
         draft.add((*here, "scope"), text)
+
+
+def _hides_labels(draft: Draft) -> bool:
+    """Whether `splits.labelled` is set."""
+    splits = draft.values.get("splits")
+    return splits is not None and splits.labelled is not None
 
 
 def _check_labelled(draft: Draft) -> None:
@@ -147,8 +150,7 @@ def _check_labelled(draft: Draft) -> None:
     written = draft.sweep.get(LABELLED)
     values = written if isinstance(written, list) else []
     here: KeyPath = ("sweep", LABELLED)
-    splits = draft.values.get("splits")
-    if LABELLED in draft.sweep and splits is not None and splits.labelled is not None:
+    if LABELLED in draft.sweep and _hides_labels(draft):
         draft.add(here, "splits.labelled is set, too; leave it out in one of the two places")
     _check_repeated(values, here, draft)
     for i, value in enumerate(values):
@@ -168,7 +170,8 @@ def _check_varied(varied: Varied, draft: Draft) -> None:
         draft.add(varied.here, "is swept, too; leave it out in one of the two places")
         return
     # a method that could not be read may have the parameter
-    all_read = not varied.in_sweep or None not in (draft.values.get("methods") or {None: None}).values()
+    methods = draft.values.get("methods") or {}
+    all_read = not varied.in_sweep or len(varied.among) == len(methods) > 0
     if all_read and not varied.parts(None):
         draft.add(varied.here, _describe_unknown(varied))
     _check_repeated(varied.values, varied.here, draft)
@@ -213,7 +216,8 @@ def _check_repeated(values: Sequence[Any], here: KeyPath, draft: Draft) -> None:
 def _describe_unknown(varied: Varied) -> str:
     """Why a path leads nowhere: its new name, or a similar path and all that there are."""
     family, *keys = varied.path.split(".")
-    renamed = ".".join([family, *(RENAMED.get(key, key) for key in keys)])
+    new_keys = [RENAMED.get(key, key) for key in keys]
+    renamed = ".".join([family, *new_keys])
     known: list[str] = []
     for spec in varied.among.values():
         if spec.part_with(renamed, None) is not None:
@@ -245,8 +249,10 @@ def check_builds(draft: Draft) -> None:
         for at, component in spec.by_path().items():
             failure = find_failure(component)
             if failure is not None:
-                draft.add(("methods", name, *at, *failure[0]), failure[1])
-        misfit = _find_misfit(spec, [*draft.sweep, *(spec.tune.grid if spec.tune is not None else ())])
+                inner, why = failure
+                draft.add(("methods", name, *at, *inner), why)
+        grid = {} if spec.tune is None else spec.tune.grid
+        misfit = _find_misfit(spec, [*draft.sweep, *grid])
         if misfit:
             draft.add(("methods", name, "label_space"), misfit)
     for each in list_varied(draft.sweep, draft.methods()):

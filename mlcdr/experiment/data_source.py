@@ -33,7 +33,8 @@ class DataSource:
         """The source of one data set of an experiment."""
         options = {key: _freeze(value) for key, value in spec.params.items()}
         part = "predefined" if splits.kind == "predefined" else "full"
-        return cls(spec.name, (*sorted(options.items()), ("part", part)), splits)
+        options_in_order = (*sorted(options.items()), ("part", part))
+        return cls(spec.name, options_in_order, splits)
 
     def load(self) -> Dataset:
         """Load the data set.
@@ -58,7 +59,8 @@ class DataSource:
         spec, groups = self.splits, None
         n_train = dataset.n_train
         if isinstance(spec, Shuffle) and spec.train_size == "predefined":  # of the full file's rows
-            n_train = replace(self, options=(*self.options, ("part", "predefined"))).load().n_train
+            options = {**dict(self.options), "part": "predefined"}
+            n_train = load_dataset(self.name, **options).n_train
         if isinstance(spec, Shuffle | KFold) and spec.groups is not None:
             groups = number_groups(dataset, spec.groups)
         splits = make_splits(spec, dataset.name, dataset.n_instances, n_train, dataset.Y, groups)
@@ -118,7 +120,8 @@ class DividedData:
         if isinstance(spec, Shuffle | KFold):
             folds = folds.model_copy(update={"stratified": spec.stratified, "groups": spec.groups})
         if folds.groups is not None:
-            groups = np.unique(number_groups(self.dataset, folds.groups)[rows], return_inverse=True)[1]
+            of_all = number_groups(self.dataset, folds.groups)
+            groups = np.unique(of_all[rows], return_inverse=True)[1]
         labels = self.dataset.Y[rows] if folds.stratified else None
         return make_splits(folds, name, len(rows), labels=labels, groups=groups)
 
@@ -131,7 +134,8 @@ class DividedData:
             As `split`.
         """
         splits = self.splits.hiding(labelled)
-        return [splits[0].identity, *map(splits.identity, range(1, len(splits)))]
+        others = range(1, len(splits))
+        return [splits[0].identity, *map(splits.identity, others)]
 
 
 def number_groups(dataset: Dataset, feature: str) -> Integers:

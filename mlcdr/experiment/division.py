@@ -130,8 +130,10 @@ class Splits(Sequence[Split]):
         kept = max(1, n_training_rows(self.labelled, n))
         if kept > n:
             raise ConfigError([f"splits.labelled: {kept} rows of the {n} that train on {name}"])
-        order = np.argsort(_words(n, seed, name, "labelled", index), kind="stable")
-        labelled, unlabelled = np.sort(order[:kept]), np.sort(order[kept:])
+        words = _words(n, seed, name, "labelled", index)
+        order = np.argsort(words, kind="stable")
+        labelled = np.sort(order[:kept])
+        unlabelled = np.sort(order[kept:])
         return replace(split, train=train[labelled], unlabelled=train[unlabelled])
 
 
@@ -213,7 +215,8 @@ def _draw(
     draw = partial(_shuffle, spec.seed, name, shares, n)
     if spec.stratified or spec.groups:
         group_of_row = np.arange(n) if groups is None else groups
-        counts, sizes = count_evidence(labels if spec.stratified else None, spec.stratified == "pairs", group_of_row)
+        evidence = labels if spec.stratified else None
+        counts, sizes = count_evidence(evidence, spec.stratified == "pairs", group_of_row)
         if len(sizes) < len(shares):
             few = f"{len(sizes)} groups of {name}, too few for {len(shares)} parts"
             raise ConfigError([f"splits.groups: {spec.groups} makes {few}"])
@@ -223,9 +226,11 @@ def _draw(
 
 def _shuffle(seed: int, name: str, shares: Sequence[int], n: int, repeat: int) -> Integers:
     """The part of each row, where rows are dealt in random order."""
-    order = np.argsort(_words(n, seed, name, repeat), kind="stable")
+    words = _words(n, seed, name, repeat)
+    order = np.argsort(words, kind="stable")
+    numbers = np.arange(len(shares))
     part = np.empty(n, dtype=np.int64)
-    part[order] = np.repeat(np.arange(len(shares)), part_sizes(shares, n))
+    part[order] = np.repeat(numbers, part_sizes(shares, n))
     return part
 
 

