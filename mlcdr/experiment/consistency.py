@@ -178,31 +178,25 @@ def _check_varied(varied: Varied, draft: Draft) -> None:
     for name in varied.methods_that_set_it():
         text = f"the method {name} sets {varied.parameter} itself; leave it out there, or do not vary it"
         draft.add(varied.here, text)
-    _check_values(varied, draft, find_wrong_value)
+    _check_values(varied, draft, find_wrong_values)
 
 
-def _check_values(varied: Varied, draft: Draft, find: Callable[[Component], str]) -> None:
+def _check_values(varied: Varied, draft: Draft, find: Callable[[Component], Iterable[tuple[Any, str]]]) -> None:
     """Each value must be possible for the methods; `find` says what is wrong with a component that has it."""
     for i, value in enumerate(varied.values):
-        failing = {}
+        failing: dict[str, str] = {}
         for name, part in varied.parts(value).items():
-            why = find(part)
-            if why:
-                failing[name] = why
+            for _, why in find(part):
+                failing.setdefault(name, why)
         if failing:
             first = next(iter(failing.values()))
             draft.add((*varied.here, i), f"impossible for {', '.join(failing)}: {first}")
 
 
-def find_wrong_value(component: Component) -> str:
-    """The first wrong value in a component; empty if there is none."""
-    return next((text for _, text in find_wrong_values(component)), "")
-
-
-def _find_failure(component: Component) -> str:
-    """Why a component cannot be built; empty if it can."""
+def _find_failures(component: Component) -> list[tuple[Any, str]]:
+    """Why a component cannot be built, if so."""
     failure = find_failure(component)
-    return "" if failure is None else failure[1]
+    return [] if failure is None else [failure]
 
 
 def _check_repeated(values: Sequence[Any], here: KeyPath, draft: Draft) -> None:
@@ -247,16 +241,14 @@ def check_builds(draft: Draft) -> None:
     """Report what only building tells: parameters that do not fit each other, or a learner that does not."""
     for name, spec in draft.methods().items():
         for at, component in spec.by_path().items():
-            failure = find_failure(component)
-            if failure is not None:
-                inner, why = failure
+            for inner, why in _find_failures(component):
                 draft.add(("methods", name, *at, *inner), why)
         grid = {} if spec.tune is None else spec.tune.grid
         misfit = _find_misfit(spec, [*draft.sweep, *grid])
         if misfit:
             draft.add(("methods", name, "label_space"), misfit)
     for each in list_varied(draft.sweep, draft.methods()):
-        _check_values(each, draft, _find_failure)
+        _check_values(each, draft, _find_failures)
 
 
 def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
@@ -264,10 +256,9 @@ def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
     space, learner = spec.label_space, spec.learner
     if space is None or not space.declaration().judges_learner:
         return ""
-    parts = {"label_space.regression", *(f"learner.{key}" for key in learner.declaration().components)}
-    if not parts.isdisjoint(varied):
-        return ""
-    if not learner.is_whole():  # a parameter that it needs is varied
+    parts = {f"learner.{key}" for key in learner.declaration().components}
+    parts.add("label_space.regression")
+    if not parts.isdisjoint(varied) or not learner.is_whole():  # a parameter that it needs is varied
         return ""
     cls: Any = resolve(space.family, space.name)
     return cls.misfit(learner.build(), space.params.get("regression")) or ""

@@ -86,7 +86,10 @@ def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[Probl
 def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
     """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
     for name, spec in experiment.methods.items():
-        first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
+        first = spec.dual_space or spec.learner
+        if spec.feature_space:
+            first = spec.feature_space[0]
+        first = spec.instance_space or first
         why = contracts.find_misfit(first.build(), dataset.kind_of_features)
         if why:
             fills = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`"

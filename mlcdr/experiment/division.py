@@ -24,7 +24,7 @@ import numpy as np
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment import fold_files
 from mlcdr.experiment.seeds import seed_sequence
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, seed_of
+from mlcdr.experiment.splits import AnySplits, FromFile, KFold, Predefined, Shuffle, seed_of
 from mlcdr.experiment.stratification import Integers, count_evidence, deal, part_sizes
 
 
@@ -138,7 +138,7 @@ class Splits(Sequence[Split]):
 
 
 def make_splits(
-    spec: Shuffle | KFold | Predefined | FromFile,
+    spec: AnySplits,
     dataset_name: str,
     n_instances: int,
     n_train: int | None = None,
@@ -199,7 +199,10 @@ def _draw(
 ) -> Splits:
     """Splits drawn at random: the parts of a shuffle are its training and test rows, those of a k-fold its folds."""
     identity: dict[str, Any] = {"kind": spec.kind, "seed": spec.seed, "dataset": name}
-    identity |= {key: value for key, value in spec.plain().items() if key in ("stratified", "groups")}
+    if spec.stratified:
+        identity["stratified"] = spec.stratified
+    if spec.groups:
+        identity["groups"] = spec.groups
     identities = []
     if isinstance(spec, Shuffle):
         k = _training_rows(spec, name, n, n_train)

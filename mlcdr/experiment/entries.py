@@ -61,13 +61,16 @@ class DatasetSpec(Strict):
     @property
     def source(self) -> str | None:
         """The name or path by which its files are looked up; None where it has none."""
-        if self.name.startswith(OPENML) or not self.params.keys().isdisjoint(WITHOUT_FILES):
+        has_no_files = not self.params.keys().isdisjoint(WITHOUT_FILES)
+        if has_no_files or self.name.startswith(OPENML):
             return None
         return str(self.params.get("path", self.name))
 
     def short_name(self, part: Part = "full") -> str:
         """Its name in the results, as far as it is known without its files."""
-        return self.name if self.source is None or "path" in self.params else short_name(self.name, part)
+        if self.source is None or "path" in self.params:
+            return self.name
+        return short_name(self.name, part)
 
     @model_serializer
     def plain(self) -> Any:
@@ -100,15 +103,17 @@ class LayoutSpec(Strict):
 
     def showing(self, labels: Sequence[str]) -> "LayoutSpec":
         """The layout with its metric's name as in the results, which are listed, if another name of it is written."""
-        if self.metric is None or self.metric in labels or label_of(self.metric) not in labels:
+        if self.metric is None or self.metric in labels:
             return self
-        return self.model_copy(update={"metric": label_of(self.metric)})
+        label = label_of(self.metric)
+        return self.model_copy(update={"metric": label}) if label in labels else self
 
     @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it."""
-        shown = {"layout": self.layout, "metric": self.metric, **self.options}
-        return {key: value for key, value in shown.items() if key != "metric" or value is not None}
+        if self.metric is None:
+            return {"layout": self.layout, **self.options}
+        return {"layout": self.layout, "metric": self.metric, **self.options}
 
 
 def name_and_options(written: Any, what: str) -> tuple[str, Any, KeyPath]:
@@ -233,7 +238,8 @@ def _read_metric(written: Any) -> MetricSpec:
             problems.append(Problem(at if is_short else (*at, key), why))
     if problems:
         raise refusal(*problems)
-    return MetricSpec(name=name, params=params, label=label or usual_label or metric.label_of(params))
+    label = label or usual_label or metric.label_of(params)
+    return MetricSpec(name=name, params=params, label=label)
 
 
 def _import_metric(name: str, path: str, at: KeyPath) -> Metric:

@@ -28,7 +28,7 @@ from mlcdr.experiment.method import FAMILIES, MethodSpec, list_steps
 from mlcdr.experiment.model import AnyNumber, Experiment
 from mlcdr.experiment.overrides import Overrides, apply_overrides, put_held, write_out_defaults
 from mlcdr.experiment.presence import part_of, settle_datasets, settle_folds
-from mlcdr.experiment.problems import KeyPath, Problem, problems_of, refusal
+from mlcdr.experiment.problems import problems_of
 from mlcdr.experiment.shipped import find_config
 from mlcdr.experiment.splits import FromFile
 from mlcdr.experiment.yaml_reader import MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
@@ -95,7 +95,8 @@ def experiment_from(
         With all problems, each `source: key.path: what is wrong`.
     """
     plain = copy_plain(data, source)  # a copy, which overrides may change
-    return _read(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up, also, held)
+    document = Document(plain, {(): Place(source)})
+    return _read(document, overrides, Path.cwd(), look_up, also, held)
 
 
 def experiment_yaml(experiment: Experiment) -> str:
@@ -195,19 +196,17 @@ def read_metrics(written: list[Any]) -> list[MetricSpec]:
 
 def _refusal(document: Document, error: ValidationError) -> ConfigError:
     """All that pydantic found wrong with a document."""
-    problems = sorted(problems_of(error)[:MAX_PROBLEMS], key=document.order)
-    return ConfigError([*map(document.tell, problems)])
+    problems = problems_of(error)[:MAX_PROBLEMS]
+    problems.sort(key=document.order)
+    return ConfigError([document.tell(problem) for problem in problems])
 
 
 # -------------------------------------------------------------------- results folders
 
 
-def _entry(written: Any, what: str, at: KeyPath = ()) -> tuple[str, dict[str, Any]]:
-    """The name and the options of an entry or a component, which stands at `at`; they may be any."""
-    try:
-        name, options, _ = name_and_options(written, what)
-    except ValueError as error:
-        raise refusal(Problem(at, str(error))) from None
+def _entry(written: Any, what: str) -> tuple[str, dict[str, Any]]:
+    """The name and the options of an entry or a component, which may be any."""
+    name, options, at = name_and_options(written, what)
     check_mapping(options, what, at)
     return name, options
 
@@ -228,8 +227,11 @@ def _method(written: Any) -> Any:
         return written
     parts = {key: written[key] for key in MethodSpec.model_fields if written.get(key) is not None}
     for family in filter(parts.__contains__, FAMILIES):
-        steps = [Component(family, *_entry(part, family, at)) for at, part in list_steps(family, parts[family])]
-        parts[family] = tuple(steps) if family == "feature_space" else steps[0]
+        components = []
+        for _, step in list_steps(family, parts[family]):
+            name, params = _entry(step, family)
+            components.append(Component(family, name, params))
+        parts[family] = tuple(components) if family == "feature_space" else components[0]
     return MethodSpec.model_validate(parts)
 
 

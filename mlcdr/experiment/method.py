@@ -55,23 +55,32 @@ class MethodSpec(Strict):
     @property
     def shown(self) -> TuneSpec | None:
         """The search whose every point is a result of its own (`tune: {scope: test}`)."""
-        return self.tune if self.tune is not None and self.tune.scope == "test" else None
+        if self.tune is None or self.tune.scope != "test":
+            return None
+        return self.tune
 
     def with_value(self, swept: str, value: Any) -> MethodSpec | None:
         """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
-        part, changed = self.component_at(swept), self.part_with(swept, value)
-        if part is None or changed is None:
+        found = self.component_at(swept)
+        if found is None:
+            return None
+        component, keys, number = found
+        changed = with_parameter(component, keys, value)
+        if changed is None:
             return None
         if changed.family != "feature_space":
             return self.model_copy(update={changed.family: changed})
         steps = list(self.feature_space)
-        steps[part[2]] = changed
+        steps[number] = changed
         return self.model_copy(update={"feature_space": tuple(steps)})
 
     def part_with(self, swept: str, value: Any) -> Component | None:
         """The component with one parameter changed that a swept path leads to; None if there is no such parameter."""
-        part = self.component_at(swept)
-        return None if part is None else with_parameter(part[0], part[1], value)
+        found = self.component_at(swept)
+        if found is None:
+            return None
+        component, keys, _ = found
+        return with_parameter(component, keys, value)
 
     def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int] | None:
         """The component that a swept path leads to, the parameter's name in it, and the component's number among steps.
@@ -86,7 +95,9 @@ class MethodSpec(Strict):
             if number or len(self.feature_space) > 1:
                 at = (family, number)
         component = self.by_path().get(at)
-        return (component, tuple(keys), number) if component is not None and keys else None
+        if component is None or not keys:
+            return None
+        return component, tuple(keys), number
 
     def by_path(self) -> dict[KeyPath, Component]:
         """The components by where they stand: `("learner",)`; a step, if there are several, `("feature_space", 0)`."""

@@ -125,8 +125,9 @@ def _step(node: Any, path: KeyPath, rest: str) -> tuple[Any, str]:
 
 def _move(document: Document, path: KeyPath, place: Place) -> None:
     """Set the place of `path`, of what is below it, and of every new key above it to `place`."""
-    for known in [p for p in document.places if p[: len(path)] == path]:
-        del document.places[known]
+    for known in list(document.places):
+        if known[: len(path)] == path:
+            del document.places[known]
     document.places[path] = place
     for length in range(1, len(path)):
         document.places.setdefault(path[:length], place)

@@ -60,7 +60,8 @@ def refusal(*problems: Problem) -> ValidationError:
 
 
 def _as_pydantic(problem: Problem) -> InitErrorDetails:
-    kind = PydanticCustomError("problem", "{text}", {"text": problem.text, "code": problem.code})
+    context = {"text": problem.text, "code": problem.code}
+    kind = PydanticCustomError("problem", "{text}", context)
     return InitErrorDetails(type=kind, loc=problem.path, input=None)
 
 
@@ -72,7 +73,7 @@ def problems_of(error: ValidationError) -> list[Problem]:
 def _read_finding(item: Any) -> Problem:
     path = tuple(step for step in item["loc"] if step != "[key]")  # pydantic's word for the key itself
     if item["type"] == "problem":
-        return Problem(path, item["ctx"]["text"], item["ctx"]["code"])
+        return Problem(path, **item["ctx"])
     return Problem(path, _describe_finding(item), item["type"])
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, TypeAdapter, field_validator, model_serializer
 
@@ -40,7 +40,9 @@ def _labelled(value: object) -> object:
 def _describe_share(upper: str, text: str, *more: dict[str, Any]) -> dict[str, Any]:
     """The JSON schema of a share below (or up to) 1, or a number of rows; `text`: the pattern of others."""
     share = {"type": "number", "exclusiveMinimum": 0, upper: 1}
-    return {"anyOf": [share, {"type": "integer", "minimum": 1}, {"type": "string", "pattern": text}, *more]}
+    number = {"type": "integer", "minimum": 1}
+    other = {"type": "string", "pattern": text}
+    return {"anyOf": [share, number, other, *more]}
 
 
 Labelled = Annotated[
@@ -210,7 +212,12 @@ class FromFile(_Splits):
         return fold_files.find(self.file_for(dataset_name), self.folders, dataset_name)
 
 
-_KINDS: dict[str, type[_Splits]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
+_KINDS: dict[str, type[_Splits]] = {
+    "shuffle": Shuffle,
+    "kfold": KFold,
+    "predefined": Predefined,
+    "file": FromFile,
+}
 
 
 def _of_its_kind(written: object) -> object:
@@ -224,16 +231,17 @@ def _of_its_kind(written: object) -> object:
     raise refusal(Problem(("kind",), f"{wrong} (one of: {', '.join(_KINDS)})"))
 
 
-SplitSpec = Annotated[
-    Shuffle | KFold | Predefined | FromFile, Field(discriminator="kind"), BeforeValidator(_of_its_kind)
-]
+AnySplits: TypeAlias = Shuffle | KFold | Predefined | FromFile
+SplitSpec = Annotated[AnySplits, Field(discriminator="kind"), BeforeValidator(_of_its_kind)]
 
 
-def number_of_splits(spec: Shuffle | KFold | Predefined | FromFile) -> int:
+def number_of_splits(spec: AnySplits) -> int:
     """How many splits of a data set there are; of folds in a file, how many of each."""
-    return spec.repeats * (spec.folds if isinstance(spec, KFold) else 1)
+    if isinstance(spec, KFold):
+        return spec.repeats * spec.folds
+    return spec.repeats
 
 
-def seed_of(spec: Shuffle | KFold | Predefined | FromFile) -> int:
+def seed_of(spec: AnySplits) -> int:
     """The seed of all randomness; 0 where the splits have none."""
     return spec.seed if isinstance(spec, Shuffle | KFold) else 0

@@ -307,7 +307,10 @@ class TuneSpec(Strict):
                 break
         else:
             name, options = resolve(wanted)
-        known = [n for n, m in METRICS.items() if m.needs != "timing" and m.higher_is_better is not None]
+        known = []
+        for each in METRICS.values():
+            if each.needs != "timing" and each.higher_is_better is not None:
+                known.append(each.name)
         if target(name) is None and name not in known:  # a function of one's own has its direction
             listing = list_known(known, "`mlcdr metrics`")
             raise ValueError(f"{self.metric!r} cannot be chosen by{hint(wanted)} ({listing})")

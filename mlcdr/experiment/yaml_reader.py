@@ -184,7 +184,8 @@ def read_yaml_text(text: str, source: str, numbered: bool = True) -> Document:
     if loader.problems:
         found = sorted(loader.problems.items())
         raise ConfigError([f"{place(*position)}: {problem}" for position, problem in found])
-    return Document(data, {path: place(mark.line, mark.column) for path, mark in loader.places.items()})
+    places = {path: place(mark.line, mark.column) for path, mark in loader.places.items()}
+    return Document(data, places)
 
 
 def _describe_character(code: int) -> str:

@@ -172,7 +172,10 @@ def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
     assert str(document.place(("b", 0))) == f"{path}:3"
 
 
-TEXTS = "no yes On y 1_000 1:30 2012-01-31 20% 1e e3 . 0b1 nan inf = << \u0663".split()
+TEXTS = [
+    "no", "yes", "On", "y", "1_000", "1:30", "2012-01-31", "20%", "1e", "e3", ".", "0b1", "nan", "inf", "=", "<<",
+    "\u0663",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
