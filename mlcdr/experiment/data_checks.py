@@ -107,9 +107,9 @@ def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iter
     for name, spec in experiment.methods.items():
         varied = _varied_values(experiment, name, dataset.name)
         for part in _parts(spec, whole, varied):
-            values = [*varied.get(part.path, ())]
-            for parameter, value in part.component.params.items():
-                values.append((parameter, value, ("methods", name, *part.written, parameter)))
+            here: KeyPath = ("methods", name, *part.written)
+            values = [(parameter, value, (*here, parameter)) for parameter, value in part.component.params.items()]
+            values += varied.get(part.path, ())
             for parameter, value, key in values:
                 for text, fails in part.find_misfits(parameter, value):
                     yield Problem(key, text), fails
@@ -212,8 +212,9 @@ class _Part:
     def _limits(self, parameter: str) -> Iterator[tuple[str, bool]]:
         """What there must be as many of as a parameter says, and whether trials fail where there are fewer."""
         declared = self.declared
-        if parameter in declared.at_most:
-            yield declared.at_most[parameter], False
+        counted = declared.at_most.get(parameter)
+        if counted in _COUNTED:
+            yield counted, False
         if not declared.is_ours:
             return  # what a class of the user's own allows is not known
         bounding = _BOUNDED.get((self.component.family, parameter), ())

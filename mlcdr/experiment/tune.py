@@ -77,7 +77,7 @@ class Distribution:
 
 
 def _spell_powers(base: float, first: float, last: float, step: float = 1) -> tuple[float, ...] | None:
-    if step <= 0 or last < first or last > 300 or first < -300:
+    if not (step > 0 and -300 <= first <= last <= 300):
         return None
     count = _count((last - first) / step + 1e-9 + 1)
     return tuple(base ** (first + i * step) for i in range(count))

@@ -366,8 +366,8 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 def _represent_list(dumper: yaml.SafeDumper, items: list[Any] | tuple[Any, ...]) -> yaml.SequenceNode:
     # A list of plain values reads best on one line.
-    flow = not any(isinstance(item, list | tuple | dict) for item in items)
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flow)
+    is_nested = any(isinstance(item, list | tuple | dict) for item in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=None if is_nested else True)
 
 
 _Dumper.add_representer(str, _represent_text)
@@ -377,19 +377,14 @@ _Dumper.add_representer(tuple, _represent_list)
 
 def dump_yaml(data: Any) -> str:
     """YAML text of plain data, in the order of its keys, which `read_yaml_text` reads back as equal data."""
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=118, default_flow_style=False)
-
-
-class _LineDumper(_Dumper):
-    """Writes each list and each mapping in one line."""
-
-
-_LineDumper.add_representer(list, yaml.SafeDumper.represent_list)
+    return _dump(data, width=118, default_flow_style=False)
 
 
 def dump_line(data: Any) -> str:
     """The same in one line, as it can stand in a mapping or a list."""
-    listed = yaml.dump(
-        [data], Dumper=_LineDumper, sort_keys=False, allow_unicode=True, width=math.inf, default_flow_style=True
-    )
+    listed = _dump([data], width=math.inf, default_flow_style=True)
     return listed.strip()[1:-1]
+
+
+def _dump(data: Any, **options: Any) -> str:
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, **options)
