@@ -145,7 +145,7 @@ def new(
     import_from_here()
     if name is None:
         name = out.stem if out is not None else "experiment"
-    made = new_config.write_config(
+    text = new_config.write_config(
         name,
         datasets or new_config.DATASETS,
         methods or new_config.METHODS,
@@ -153,13 +153,11 @@ def new(
         new_config.read_labels(labels),
     )
     if out is None:
-        print(made.text, end="")
+        print(text, end="")
     else:
         _refuse_present(out)
-        write_atomically(out, made.text)
-        print_notice(f"written: {out}" if made.unreadable else f"written: {out}; `mlcdr run {out}` runs it")
-    if made.unreadable:
-        print_notice(f"before it can be run: {made.unreadable}")
+        write_atomically(out, text)
+        print_notice(f"written: {out}; `mlcdr run {out}` runs it")
 
 
 def _refuse_present(path: Path) -> None:

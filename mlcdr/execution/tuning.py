@@ -20,13 +20,13 @@ from mlcdr.execution.fitting import Rows, run_trials
 from mlcdr.execution.groups import Group
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers
-from mlcdr.experiment.entries import MetricSpec
 from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import Experiment, MethodSpec, method_text
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.experiment.tune import Point
 from mlcdr.methods.contracts import as_dense
+from mlcdr.metrics import find
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 
@@ -118,8 +118,7 @@ class Tuning:
         self._group = group
         self._data = data
         self._seed = group.experiment.seed
-        metrics = [(each.label, each.name, each.params) for each in group.experiment.metrics]
-        self._criterion = tune.criterion(metrics)
+        self._criterion = tune.criterion(group.experiment.metrics)
 
     def choose(self, seen: Seen) -> list[Choice]:
         """Choose the parameters of each trial by some rows.
@@ -134,9 +133,9 @@ class Tuning:
             points = tune.candidates(self._seed, dataset)
             return [Choice([spec], points) for spec in specs]
         measured_together = [[spec] for spec in specs]
-        if self._criterion.summed:
+        if tune.summed:
             measured_together = [at_all_sizes(specs[0], seen.moments.n_features, seen.moments.n_labels)]
-        sign = -1.0 if self._criterion.metric.higher_is_better else 1.0
+        sign = -1.0 if find(self._criterion.name).higher_is_better else 1.0
         points = [] if tune.search == "optuna" else tune.candidates(self._seed, dataset)
         choices = [Choice(each, list(points), sign) for each in measured_together]
         if tune.search == "optuna":
@@ -204,8 +203,7 @@ class Tuning:
 
     def _sum_over_folds(self, specs: Sequence[MethodSpec], seen: Seen) -> NDArray[np.float64]:
         """The criterion of each spec, summed over the folds of some rows; NaN where one failed."""
-        metric = MetricSpec(name=self._criterion.name, params=dict(self._criterion.options), label="criterion")
-        experiment = self._group.experiment.model_copy(update={"metrics": (metric,), "by_label": ()})
+        experiment = self._group.experiment.model_copy(update={"metrics": (self._criterion,), "by_label": ()})
         group = replace(self._group, experiment=experiment, keeping=None)
         trials = []
         for i, spec in enumerate(specs):

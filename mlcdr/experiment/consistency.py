@@ -1,6 +1,6 @@
 """Whether the parts of a config agree: what it sweeps, tunes and shows with its methods, metrics and splits.
 
-Each check is of what could be read (`Draft`); what is wrong by itself has been reported.
+`check` compares what could be read (`Draft`); what is wrong by itself has been reported. `check_builds` comes last.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +18,7 @@ from mlcdr.experiment.method import MethodSpec
 from mlcdr.experiment.model import LABELLED, Experiment, method_text
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import number_of_splits, read_labelled
+from mlcdr.experiment.tune import TuneSpec
 from mlcdr.experiment.varied import Varied, list_varied
 from mlcdr.methods.component import Component, find_failure, find_wrong_values
 from mlcdr.methods.declarations import RENAMED
@@ -25,9 +26,6 @@ from mlcdr.methods.registry import resolve
 
 MAX_TRIALS = 10_000_000
 """The most trials of a plan, which is kept in memory."""
-
-NO_METRIC, SIMILAR_METRIC = "no metric", "similar metric"
-"""The codes of a layout's problem that it shows a metric that is not measured, and that one of a similar name is."""
 
 
 @dataclass(frozen=True)
@@ -55,101 +53,104 @@ Check = Callable[[Asked], Iterable[Problem]]
 """Finds what is wrong with tables and figures."""
 
 
-def check_metrics(draft: Draft) -> None:
-    """No two metrics may share a name in the results, and a table's metric must be measured."""
-    read = draft.entries("metrics")
-    names = _names_of_metrics(draft)
-    labels: list[str] = []
-    for i, name in names.items():
-        if name in labels:
-            text = f"the metric {name!r} is listed twice; give one another name by `as: name`"
-            draft.add(("metrics", i), text)
-        labels.append(name)
-    misspelt = [name for i, name in names.items() if i not in read]
-    for key in ("tables", "figures") if isinstance(draft.document.data.get("metrics"), list) else ():
-        for i, layout in draft.entries(key).items():
-            if layout.metric is None or layout.metric in labels or suggest_name(layout.metric, misspelt):
-                continue
-            hint = suggest_name(layout.metric, labels)
-            text = f"{layout.metric!r} is none of the metrics above{hint} ({', '.join(labels)})"
-            draft.add((key, i, "metric"), text)
-
-
-def _names_of_metrics(draft: Draft) -> dict[int, str]:
-    """The names of the metrics in the results, by their numbers; a wrong one has what is written."""
-    items = draft.document.data.get("metrics")
-    names = {}
-    for i, item in enumerate(items if isinstance(items, list) else ()):
-        name = item
-        if isinstance(item, dict):
-            name, options = next(iter(item.items()), ("", None))
-            name = options.get("as", name) if isinstance(options, dict) else name
-        if isinstance(name, str) and name:
-            names[i] = name
-    return names | {i: metric.label for i, metric in draft.entries("metrics").items()}
-
-
-def check_layouts(draft: Draft, also: Check) -> None:
-    """Report what `also` finds wrong with tables and figures, but for what is reported already."""
-    names = _names_of_metrics(draft)
-    asked = Asked(
-        draft.values.get("tables") or (),
-        draft.values.get("figures") or (),
-        metrics=tuple(names.values()),
-        methods=tuple(draft.values.get("methods") or ()),
-        sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
-    )
-    reported = {problem.path for problem in draft.found}
-    misspelt = any(path[:1] == ("metrics",) for path in reported)
-    for problem in also(asked):
-        # Of a metric that is misspelt above, or in the entry itself, one line is enough.
-        is_said = not names or (*problem.path, "metric") in reported
-        if problem.code == SIMILAR_METRIC and (is_said or misspelt):
-            continue
-        if problem.code == NO_METRIC and is_said:
-            continue
-        draft.report(problem)
-
-
-def check_tuning(draft: Draft, names: Sequence[str]) -> None:
-    """A method must be tuned by a known metric, and a grid of one data set must be of a known data set.
+def check(draft: Draft, datasets: Sequence[str], also: Check | None) -> None:
+    """Report all in which the parts of an experiment disagree.
 
     Parameters
     ----------
     draft : Draft
-    names : sequence of str
-        Of the data sets in the results.
+    datasets : sequence of str
+        The names of the data sets in the results.
+    also : callable or None
+        Finds what is wrong with tables and figures.
     """
-    metrics = [(each.label, each.name, each.params) for each in draft.entries("metrics").values()]
-    hides = draft.values.get("splits") is not None and draft.values["splits"].labelled is not None
+    _check_metrics(draft)
     for method, spec in draft.methods().items():
-        tune, here = spec.tune, ("methods", method, "tune")
-        if tune is None:
-            continue
-        known = [*names, *entry_names()] if tune.grids else []
-        folded = {each.casefold() for each in known}
-        for name in tune.grids:
-            if name.casefold() not in folded:
-                draft.add((*here, "grids", name), f"{name!r} is no data set{suggest_name(name, known)}")
-        if tune.scope != "test":
-            try:
-                tune.criterion(metrics)
-            except ValueError as error:
-                draft.add((*here, "metric"), str(error))
-        if tune.search == "optuna" and find_spec("optuna") is None:
-            draft.add((*here, "search"), "optuna is not installed: pip install 'mlcdr[optuna]'")
-        if tune.scope == "dataset" and (hides or LABELLED in draft.sweep):
-            text = "`dataset` chooses by the labels of all rows, and `splits.labelled` hides some; take `split`"
-            draft.add((*here, "scope"), text)
+        if spec.tune is not None:
+            _check_tuning(spec.tune, ("methods", method, "tune"), draft, datasets)
+    _check_labelled(draft)
+    for varied in list_varied(draft.sweep, draft.methods()):
+        _check_varied(varied, draft)
+    if also is not None:
+        _check_layouts(draft, also)
 
 
-def check_labelled(draft: Draft) -> None:
+def _measured(draft: Draft) -> list[str] | None:
+    """The names of the metrics in the results; None if one of them could not be read."""
+    metrics = draft.values.get("metrics")
+    if metrics is None or None in metrics:
+        return None
+    return [metric.label for metric in metrics]
+
+
+def _check_metrics(draft: Draft) -> None:
+    """No two metrics may share a name in the results, and a table's metric must be measured."""
+    labels: list[str] = []
+    for i, metric in draft.entries("metrics").items():
+        if metric.label in labels:
+            text = f"the metric {metric.label!r} is listed twice; give one another name by `as: name`"
+            draft.add(("metrics", i), text)
+        labels.append(metric.label)
+    measured = _measured(draft)
+    if measured is None:
+        return
+    for key in ("tables", "figures"):
+        for i, layout in draft.entries(key).items():
+            if layout.metric is not None and layout.metric not in measured:
+                hint = suggest_name(layout.metric, measured)
+                text = f"{layout.metric!r} is none of the metrics above{hint} ({', '.join(measured)})"
+                draft.add((key, i, "metric"), text)
+
+
+def _check_layouts(draft: Draft, also: Check) -> None:
+    """Report what `also` finds wrong with the tables and figures in which nothing is wrong by itself."""
+    metrics = _measured(draft)
+    if metrics is None:
+        return
+    asked = Asked(
+        tuple(draft.values.get("tables") or ()),
+        tuple(draft.values.get("figures") or ()),
+        metrics=tuple(metrics),
+        methods=tuple(draft.values.get("methods") or ()),
+        sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
+    )
+    reported = {problem.path[:2] for problem in draft.found}
+    for problem in also(asked):
+        if problem.path[:2] not in reported:
+            draft.report(problem)
+
+
+def _check_tuning(tune: TuneSpec, here: KeyPath, draft: Draft, datasets: Sequence[str]) -> None:
+    """A method must be tuned by a known metric, and a grid of one data set must be of a known data set."""
+    known = [*datasets, *entry_names()] if tune.grids else []
+    folded = {each.casefold() for each in known}
+    for name in tune.grids:
+        if name.casefold() not in folded:
+            draft.add((*here, "grids", name), f"{name!r} is no data set{suggest_name(name, known)}")
+    if tune.scope != "test":
+        try:
+            tune.criterion(draft.entries("metrics").values())
+        except ValueError as error:
+            draft.add((*here, "metric"), str(error))
+    if tune.search == "optuna" and find_spec("optuna") is None:
+        draft.add((*here, "search"), "optuna is not installed: pip install 'mlcdr[optuna]'")
+    if tune.scope == "dataset" and (LABELLED in draft.sweep or _hides_labels(draft)):
+        text = "`dataset` chooses by the labels of all rows, and `splits.labelled` hides some; take `split`"
+        draft.add((*here, "scope"), text)
+
+
+def _hides_labels(draft: Draft) -> bool:
+    """Whether `splits.labelled` is set."""
+    splits = draft.values.get("splits")
+    return splits is not None and splits.labelled is not None
+
+
+def _check_labelled(draft: Draft) -> None:
     """The values of a swept `splits.labelled`, which `splits` may not set, too."""
     written = draft.sweep.get(LABELLED)
     values = written if isinstance(written, list) else []
     here: KeyPath = ("sweep", LABELLED)
-    splits = draft.values.get("splits")
-    if LABELLED in draft.sweep and splits is not None and splits.labelled is not None:
+    if LABELLED in draft.sweep and _hides_labels(draft):
         draft.add(here, "splits.labelled is set, too; leave it out in one of the two places")
     _check_repeated(values, here, draft)
     for i, value in enumerate(values):
@@ -160,48 +161,42 @@ def check_labelled(draft: Draft) -> None:
             draft.report_error(error, *here, i)
 
 
-def check_varied(draft: Draft) -> None:
+def _check_varied(varied: Varied, draft: Draft) -> None:
     """What is varied must be a parameter of a method that does not set it itself, and every value possible."""
-    for each in list_varied(draft.sweep, draft.methods()):
-        if each.in_sweep and each.path.partition(".")[0] == "splits":
-            draft.add(each.here, f"of the splits only `{LABELLED}` can be swept")
-            continue
-        if not each.in_sweep and each.path in draft.sweep:
-            draft.add(each.here, "is swept, too; leave it out in one of the two places")
-            continue
-        # a method that could not be read may have the parameter
-        all_read = bool(each.among) and (not each.in_sweep or len(each.among) == len(draft.values["methods"]))
-        if all_read and not each.parts(None):
-            draft.add(each.here, _describe_unknown(each))
-        _check_repeated(each.values, each.here, draft)
-        for name in each.methods_that_set_it():
-            text = f"the method {name} sets {each.parameter} itself; leave it out there, or do not vary it"
-            draft.add(each.here, text)
-        _check_values(each, draft, find_wrong_value)
+    if varied.in_sweep and varied.path.startswith("splits."):
+        draft.add(varied.here, f"of the splits only `{LABELLED}` can be swept")
+        return
+    if not varied.in_sweep and varied.path in draft.sweep:
+        draft.add(varied.here, "is swept, too; leave it out in one of the two places")
+        return
+    # a method that could not be read may have the parameter
+    methods = draft.values.get("methods") or {}
+    all_read = not varied.in_sweep or len(varied.among) == len(methods) > 0
+    if all_read and not varied.parts(None):
+        draft.add(varied.here, _describe_unknown(varied))
+    _check_repeated(varied.values, varied.here, draft)
+    for name in varied.methods_that_set_it():
+        text = f"the method {name} sets {varied.parameter} itself; leave it out there, or do not vary it"
+        draft.add(varied.here, text)
+    _check_values(varied, draft, find_wrong_values)
 
 
-def _check_values(varied: Varied, draft: Draft, find: Callable[[Component], str]) -> None:
+def _check_values(varied: Varied, draft: Draft, find: Callable[[Component], Iterable[tuple[Any, str]]]) -> None:
     """Each value must be possible for the methods; `find` says what is wrong with a component that has it."""
     for i, value in enumerate(varied.values):
-        failing = {}
+        failing: dict[str, str] = {}
         for name, part in varied.parts(value).items():
-            why = find(part)
-            if why:
-                failing[name] = why
+            for _, why in find(part):
+                failing.setdefault(name, why)
         if failing:
             first = next(iter(failing.values()))
             draft.add((*varied.here, i), f"impossible for {', '.join(failing)}: {first}")
 
 
-def find_wrong_value(component: Component) -> str:
-    """The first wrong value in a component; empty if there is none."""
-    return next((text for _, text in find_wrong_values(component)), "")
-
-
-def _find_failure(component: Component) -> str:
-    """Why a component cannot be built; empty if it can."""
+def _find_failures(component: Component) -> list[tuple[Any, str]]:
+    """Why a component cannot be built, if so."""
     failure = find_failure(component)
-    return "" if failure is None else failure[1]
+    return [] if failure is None else [failure]
 
 
 def _check_repeated(values: Sequence[Any], here: KeyPath, draft: Draft) -> None:
@@ -213,31 +208,29 @@ def _check_repeated(values: Sequence[Any], here: KeyPath, draft: Draft) -> None:
 
 
 def _describe_unknown(varied: Varied) -> str:
-    """Why a path leads nowhere in some methods: its new name, or a similar path and all that there are."""
-    path, specs = varied.path, varied.among.values()
-    family, *keys = path.split(".")
-    renamed = ".".join([family, *(RENAMED.get(key, key) for key in keys)])
-    if any(spec.part_with(renamed, None) is not None for spec in specs):
-        return f"{path!r} is now called {renamed!r}"
-    every: dict[str, bool] = {}
-    for spec in specs:
-        every |= _list_parameters(spec)
-    hint = suggest_name(path, every)
-    known = ", ".join(each for each, is_inner in every.items() if not is_inner) or "none"
+    """Why a path leads nowhere: its new name, or a similar path and all that there are."""
+    family, *keys = varied.path.split(".")
+    new_keys = [RENAMED.get(key, key) for key in keys]
+    renamed = ".".join([family, *new_keys])
+    known: list[str] = []
+    for spec in varied.among.values():
+        if spec.part_with(renamed, None) is not None:
+            return f"{varied.path!r} is now called {renamed!r}"
+        known += _list_parameters(spec)
+    hint = suggest_name(varied.path, known)
+    listing = ", ".join(dict.fromkeys(known)) or "none"
     if varied.in_sweep:
-        return f"no method has this parameter{hint} (there are: {known})"
-    return f"the method {varied.here[1]} has no such parameter{hint} (it has: {known})"
+        return f"no method has this parameter{hint} (there are: {listing})"
+    return f"the method {varied.here[1]} has no such parameter{hint} (it has: {listing})"
 
 
-def _list_parameters(spec: MethodSpec) -> dict[str, bool]:
-    """The path of each parameter of a method → whether it is of a component within a component."""
-    paths: dict[str, bool] = {}
-    pending = [(dotted(at), component, False) for at, component in spec.by_path().items()]
-    while pending:
-        path, component, is_inner = pending.pop(0)
-        for key in component.declaration().parameters:
-            paths[f"{path}.{key}"] = is_inner
-        pending += [(f"{path}.{key}", part, True) for key, part in component.parts().items()]
+def _list_parameters(spec: MethodSpec) -> list[str]:
+    """The path of each parameter of a method, and of the components within its components."""
+    paths = []
+    pending = [(dotted(at), component) for at, component in spec.by_path().items()]
+    for path, component in pending:
+        paths += [f"{path}.{key}" for key in component.declaration().parameters]
+        pending += [(f"{path}.{key}", part) for key, part in component.parts().items()]
     return paths
 
 
@@ -248,14 +241,14 @@ def check_builds(draft: Draft) -> None:
     """Report what only building tells: parameters that do not fit each other, or a learner that does not."""
     for name, spec in draft.methods().items():
         for at, component in spec.by_path().items():
-            failure = find_failure(component)
-            if failure is not None:
-                draft.add(("methods", name, *at, *failure[0]), failure[1])
-        misfit = _find_misfit(spec, [*draft.sweep, *(spec.tune.grid if spec.tune is not None else ())])
+            for inner, why in _find_failures(component):
+                draft.add(("methods", name, *at, *inner), why)
+        grid = {} if spec.tune is None else spec.tune.grid
+        misfit = _find_misfit(spec, [*draft.sweep, *grid])
         if misfit:
             draft.add(("methods", name, "label_space"), misfit)
     for each in list_varied(draft.sweep, draft.methods()):
-        _check_values(each, draft, _find_failure)
+        _check_values(each, draft, _find_failures)
 
 
 def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
@@ -263,10 +256,9 @@ def _find_misfit(spec: MethodSpec, varied: Sequence[str]) -> str:
     space, learner = spec.label_space, spec.learner
     if space is None or not space.declaration().judges_learner:
         return ""
-    parts = {"label_space.regression", *(f"learner.{key}" for key in learner.declaration().components)}
-    if not parts.isdisjoint(varied):
-        return ""
-    if not learner.is_whole():  # a parameter that it needs is varied
+    parts = {f"learner.{key}" for key in learner.declaration().components}
+    parts.add("label_space.regression")
+    if not parts.isdisjoint(varied) or not learner.is_whole():  # a parameter that it needs is varied
         return ""
     cls: Any = resolve(space.family, space.name)
     return cls.misfit(learner.build(), space.params.get("regression")) or ""

@@ -86,12 +86,19 @@ def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[Probl
 def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
     """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
     for name, spec in experiment.methods.items():
-        first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
+        first = spec.dual_space or spec.learner
+        if spec.feature_space:
+            first = spec.feature_space[0]
+        first = spec.instance_space or first
         why = contracts.find_misfit(first.build(), dataset.kind_of_features)
         if why:
             fills = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`"
             step = fills if dataset.kind_of_features == "gaps" else ""
             yield Problem(("methods", name), f"{why}{step} ({dataset.name})")
+
+
+_Misfit = tuple[Problem, bool]  # what does not fit, and whether trials fail by it
+_Values = dict[str, list[tuple[str, Any, KeyPath]]]  # path of a component → its parameters, values, and their key paths
 
 
 def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Misfit]:
@@ -100,51 +107,52 @@ def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iter
     for name, spec in experiment.methods.items():
         varied = _varied_values(experiment, name, dataset.name)
         for part in _parts(spec, whole, varied):
-            for parameter, value in part.component.params.items():
-                yield from part.find_misfits(parameter, value, ("methods", name, *part.written, parameter))
-            for path, values in varied.items():
-                place, _, parameter = path.rpartition(".")
-                for key, value in values if place == part.path else ():
-                    yield from part.find_misfits(parameter, value, key)
-
-
-_Misfit = tuple[Problem, bool]  # what does not fit, and whether trials fail by it
-_Values = Mapping[str, list[tuple[KeyPath, Any]]]  # path of a parameter → its values, each with its key path
+            here: KeyPath = ("methods", name, *part.written)
+            values = [(parameter, value, (*here, parameter)) for parameter, value in part.component.params.items()]
+            values += varied.get(part.path, ())
+            for parameter, value, key in values:
+                for text, fails in part.find_misfits(parameter, value):
+                    yield Problem(key, text), fails
 
 
 def _varied_values(experiment: Experiment, method: str, dataset: str) -> _Values:
     """The values that are tried of a method's parameters on a data set."""
     spec = experiment.methods[method]
     grids = spec.tune.grids if spec.tune is not None else {}
-    others: list[KeyPath] = [("grids", name) for name in grids if name != dataset]
-    if dataset in grids:
-        others.append(("grid",))
-    found: dict[str, list[tuple[KeyPath, Any]]] = {}
+    chosen = ("grids", dataset) if dataset in grids else ("grid",)
+    found: _Values = {}
     for varied in list_varied(experiment.sweep, {method: spec}):
-        if varied.here[3:-1] in others:
+        if not varied.in_sweep and varied.here[3:-1] != chosen:
             continue
-        path, here = varied.path, varied.here
-        if len(spec.feature_space) == 1 and path.startswith("feature_space.0."):
-            path = path.replace(".0.", ".", 1)
+        path = varied.path
+        if len(spec.feature_space) == 1:
+            path = path.replace("feature_space.0.", "feature_space.", 1)
+        place, _, parameter = path.rpartition(".")
         for i, value in enumerate(varied.values):
-            found.setdefault(path, []).append(((*here, i) if varied.in_sweep else here, value))
+            key = (*varied.here, i) if varied.in_sweep else varied.here
+            found.setdefault(place, []).append((parameter, value, key))
     return found
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """How many training rows, features and labels of a data set a component sees; `member`: why it sees fewer."""
+    """How many training rows, features and labels a component sees, and of what: a data set, or a member's part."""
 
-    dataset: str
+    of: str
     rows: int
     features: int
     labels: int
-    member: str = ""
 
-    @property
-    def of(self) -> str:
-        """The data set, and the member, that has these sizes."""
-        return f"{self.dataset}{self.member}"
+
+_BOUNDED = {
+    ("feature_space", "n_components"): ("features",),
+    ("label_space", "n_components"): ("labels",),
+    ("dual_space", "n_components"): ("features", "labels"),
+    ("dual_space", "n_labels"): ("labels",),
+}
+"""Family and parameter → what there must be so many of."""
+
+_COUNTED = {"rows": "training rows", "features": "features", "labels": "labels"}
 
 
 @dataclass(frozen=True)
@@ -174,59 +182,49 @@ class _Part:
         """What the component declares."""
         return self.component.declaration()
 
-    def find_misfits(self, parameter: str, value: Any, key: KeyPath) -> Iterator[_Misfit]:
-        """What is wrong with a parameter's value, which stands at `key`."""
+    def find_misfits(self, parameter: str, value: Any) -> Iterator[tuple[str, bool]]:
+        """What is wrong with a parameter's value; and whether trials fail by it."""
         if isinstance(value, int) and not isinstance(value, bool):
-            yield from self._find_wrong_number(parameter, value, key)
+            yield from self._find_wrong_number(parameter, value)
         if self.labels and parameter in self.declared.checks_of_labels:
             cls: Any = registry.resolve(self.component.family, self.component.name)
             try:
                 cls.checks_of_labels[parameter](value, self.seen.labels)
             except (TypeError, ValueError) as error:
                 text = str(error).removeprefix(f"{parameter}: ")
-                yield Problem(key, f"{text} ({self.seen.of})"), True
+                yield f"{text} ({self.seen.of})", True
 
-    def _find_wrong_number(self, parameter: str, value: int, key: KeyPath) -> Iterator[_Misfit]:
-        bound, limit = self._bound(parameter), self._limit(parameter)
-        if bound is not None and value > bound[0]:
-            yield Problem(key, f"{value} is more than the {bound[0]} {bound[1]} of {self.seen.of}"), True
-        if limit is not None and value > limit[0]:
-            text = f"{value} is more than the {limit[0]} {limit[1]} of {self.seen.of}, and means all of them"
-            yield Problem(key, text), False
+    def _find_wrong_number(self, parameter: str, value: int) -> Iterator[tuple[str, bool]]:
+        for counted, fails in self._limits(parameter):
+            n = getattr(self.seen, counted)
+            if value > n:
+                text = f"{value} is more than the {n} {_COUNTED[counted]} of {self.seen.of}"
+                yield text if fails else f"{text}, and means all of them", fails
         of_rows = parameter == "instances" and self.labels
         if (self.features or of_rows) and self.declared.sizes_members:
             try:
                 self._with({parameter: value}).sizes_of_a_member(self.seen.rows, self.seen.features)
             except ValueError as error:
-                if str(error).startswith(f"{parameter}="):
-                    text = str(error).removeprefix(f"{parameter}=")
-                    yield Problem(key, f"{text} ({self.seen.of})"), True
+                start = f"{parameter}="
+                if str(error).startswith(start):
+                    yield f"{str(error).removeprefix(start)} ({self.seen.of})", True
 
-    def _limit(self, parameter: str) -> tuple[int, str] | None:
-        """The number above which a parameter has no further effect, as its class declares it, and what is counted."""
-        counts = self.declared.at_most.get(parameter, "")
-        return {"rows": (self.seen.rows, "training rows"), "labels": (self.seen.labels, "labels")}.get(counts)
-
-    def _bound(self, parameter: str) -> tuple[int, str] | None:
-        """The largest value that a class of mlcdr allows for a number of dimensions; None for any other parameter."""
-        if not self.declared.target.startswith("mlcdr."):
-            return None  # what a class of the user's own allows is not known
-        labels = (self.seen.labels, "labels")
-        features = (self.seen.features, "features") if self.features else None
-        if parameter in self.declared.sizes_of_labels:
-            return labels
-        match self.component.family, parameter:
-            case _, "n_features":
-                return features
-            case "feature_space", "n_components":
-                return features
-            case "label_space", "n_components":
-                return labels
-            case "dual_space", "n_components":
-                return min(features or labels, labels)
-            case "dual_space", "n_labels":
-                return labels
-        return None
+    def _limits(self, parameter: str) -> Iterator[tuple[str, bool]]:
+        """What there must be as many of as a parameter says, and whether trials fail where there are fewer."""
+        declared = self.declared
+        counted = declared.at_most.get(parameter)
+        if counted in _COUNTED:
+            yield counted, False
+        if not declared.is_ours:
+            return  # what a class of the user's own allows is not known
+        bounding = _BOUNDED.get((self.component.family, parameter), ())
+        if parameter in declared.sizes_of_labels:
+            bounding = ("labels",)
+        elif parameter == "n_features":
+            bounding = ("features",)
+        for counted in bounding:
+            if self.features or counted != "features":
+                yield counted, True
 
     def inner(self, varied: _Values) -> Iterator[_Part]:
         """The components in it, and all in these; some of them have the same input."""
@@ -248,26 +246,26 @@ class _Part:
         """The sizes that its parts see: for a member with drawn rows and features, the smallest possible sizes."""
         if not self.declared.sizes_members:
             return self.seen
-        own = {}
-        for path, values in varied.items():
-            if path.rpartition(".")[0] == self.path:
-                own[path.rpartition(".")[2]] = [value for _, value in values]
-        sizes = []
-        for point in product(*own.values()):
+        tried: dict[str, list[Any]] = {}
+        for parameter, value, _ in varied.get(self.path, ()):
+            tried.setdefault(parameter, []).append(value)
+        rows, features = [], []
+        for point in product(*tried.values()):
+            member = self._with(dict(zip(tried, point, strict=True)))
             with contextlib.suppress(ValueError):  # which is reported where the number stands
-                member = self._with(dict(zip(own, point, strict=True)))
-                sizes.append(member.sizes_of_a_member(self.seen.rows, self.seen.features))
-        if not sizes:
+                n, d = member.sizes_of_a_member(self.seen.rows, self.seen.features)
+                rows.append(n)
+                features.append(d)
+        if not rows:
             return self.seen
-        rows, features = map(min, zip(*sizes, strict=True))
-        name = self.component.name
-        return replace(self.seen, rows=rows, features=features, member=f" that a member of the {name} gets")
+        of = f"{self.seen.of} that a member of the {self.component.name} gets"
+        return _Sizes(of, min(rows), min(features), self.seen.labels)
 
     def _with(self, values: Mapping[str, Any]) -> Any:
         """The estimator with other values of some parameters, without the components in it."""
         given = {**self.component.params, **values}
         plain = {key: value for key, value in given.items() if key not in self.declared.components}
-        return Component(self.component.family, self.component.name, plain).build()
+        return replace(self.component, params=plain).build()
 
 
 def _parts(spec: MethodSpec, whole: _Sizes, varied: _Values) -> Iterator[_Part]:

@@ -31,12 +31,10 @@ class DataSource:
     @classmethod
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
+        options = {key: _freeze(value) for key, value in spec.params.items()}
         part = "predefined" if splits.kind == "predefined" else "full"
-        options = {
-            key: tuple(v.items()) if isinstance(v, dict) else tuple(v) if isinstance(v, list) else v
-            for key, v in spec.params.items()
-        }
-        return cls(spec.name, (*sorted(options.items()), ("part", part)), splits)
+        options_in_order = (*sorted(options.items()), ("part", part))
+        return cls(spec.name, options_in_order, splits)
 
     def load(self) -> Dataset:
         """Load the data set.
@@ -58,13 +56,14 @@ class DataSource:
         DataError
             When it or its folds are not what they were when the source was stamped.
         """
+        spec, groups = self.splits, None
         n_train = dataset.n_train
-        if isinstance(self.splits, Shuffle) and self.splits.train_size == "predefined":  # of the full file's rows
-            n_train = load_dataset(self.name, **{**dict(self.options), "part": "predefined"}).n_train
-        groups = None
-        if isinstance(self.splits, Shuffle | KFold) and self.splits.groups is not None:
-            groups = number_groups(dataset, self.splits.groups)
-        splits = make_splits(self.splits, dataset.name, dataset.n_instances, n_train, dataset.Y, groups)
+        if isinstance(spec, Shuffle) and spec.train_size == "predefined":  # of the full file's rows
+            options = {**dict(self.options), "part": "predefined"}
+            n_train = load_dataset(self.name, **options).n_train
+        if isinstance(spec, Shuffle | KFold) and spec.groups is not None:
+            groups = number_groups(dataset, spec.groups)
+        splits = make_splits(spec, dataset.name, dataset.n_instances, n_train, dataset.Y, groups)
         found = replace(self, stamp=digest([dataset.checksum, splits[0].identity]))
         if self.stamp and found != self:
             raise DataError(f"{self.name}: the data set or its folds changed while the run was going on; run again")
@@ -79,6 +78,13 @@ class DataSource:
             As `load` and `divide`.
         """
         return self.divide(self.load())
+
+
+def _freeze(value: Any) -> Any:
+    """An option of a data set as a value that cannot be changed."""
+    if isinstance(value, dict):
+        return tuple(value.items())
+    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,8 @@ class DividedData:
         if isinstance(spec, Shuffle | KFold):
             folds = folds.model_copy(update={"stratified": spec.stratified, "groups": spec.groups})
         if folds.groups is not None:
-            groups = np.unique(number_groups(self.dataset, folds.groups)[rows], return_inverse=True)[1]
+            of_all = number_groups(self.dataset, folds.groups)
+            groups = np.unique(of_all[rows], return_inverse=True)[1]
         labels = self.dataset.Y[rows] if folds.stratified else None
         return make_splits(folds, name, len(rows), labels=labels, groups=groups)
 
@@ -127,7 +134,8 @@ class DividedData:
             As `split`.
         """
         splits = self.splits.hiding(labelled)
-        return [splits[0].identity, *map(splits.identity, range(1, len(splits)))]
+        others = range(1, len(splits))
+        return [splits[0].identity, *map(splits.identity, others)]
 
 
 def number_groups(dataset: Dataset, feature: str) -> Integers:
@@ -138,14 +146,15 @@ def number_groups(dataset: Dataset, feature: str) -> Integers:
     ConfigError
         When the data set has no such feature.
     """
-    names = dataset.feature_names
-    columns = [j for j, name in enumerate(names) if name == feature or name.startswith(f"{feature}=")]
+    columns = []
+    for j, name in enumerate(dataset.feature_names):
+        if name == feature or name.startswith(f"{feature}="):
+            columns.append(j)
     if not columns:
-        hint = suggest_name(feature, dict.fromkeys(name.partition("=")[0] for name in names))
-        raise ConfigError([f"splits.groups: {dataset.name} has no feature {feature!r}{hint}"])
-    kind = dataset.kind_of_features
-    if kind == "texts" or (kind == "gaps" and feature in dataset.missing):
-        why = "is a text" if kind == "texts" else "has missing values"
+        names = [name.partition("=")[0] for name in dataset.feature_names]
+        raise ConfigError([f"splits.groups: {dataset.name} has no feature {feature!r}{suggest_name(feature, names)}"])
+    why = {"texts": "is a text", "gaps": "has missing values"}.get(dataset.kind_of_features)
+    if why and (dataset.kind_of_features == "texts" or feature in dataset.missing):
         raise ConfigError([f"splits.groups: {feature!r} of {dataset.name} {why}, and so is no group"])
     values = as_dense(dataset.X[:, columns])
     return np.unique(values, axis=0, return_inverse=True)[1].ravel()

@@ -16,6 +16,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy as np
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment import fold_files
 from mlcdr.experiment.seeds import seed_sequence
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, seed_of
+from mlcdr.experiment.splits import AnySplits, FromFile, KFold, Predefined, Shuffle, seed_of
 from mlcdr.experiment.stratification import Integers, count_evidence, deal, part_sizes
 
 
@@ -82,21 +83,6 @@ class Splits(Sequence[Split]):
     def __len__(self) -> int:
         return len(self.identities)
 
-    @overload
-    def __getitem__(self, index: int) -> Split: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Split]: ...
-    def __getitem__(self, index: int | slice) -> Split | Sequence[Split]:
-        """Split number `index` (negative counts from the end), or a list of them for a slice.
-
-        Raises
-        ------
-        ConfigError
-            When more rows are to keep their labels than there are.
-        """
-        numbers = range(len(self))[index]
-        return self._make(numbers) if isinstance(numbers, int) else [self._make(i) for i in numbers]
-
     def hiding(self, labelled: float | int | None) -> "Splits":
         """The same splits with the labels of all training rows hidden but those of a random part, `labelled` of them.
 
@@ -112,6 +98,21 @@ class Splits(Sequence[Split]):
             identity |= {"labelled": self.labelled, "labelled_seed": seed, "labelled_of": [name, index]}
         return identity
 
+    @overload
+    def __getitem__(self, index: int) -> Split: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Split]: ...
+    def __getitem__(self, index: int | slice) -> Split | Sequence[Split]:
+        """Split number `index` (negative counts from the end), or a list of them for a slice.
+
+        Raises
+        ------
+        ConfigError
+            When more rows are to keep their labels than there are.
+        """
+        numbers = range(len(self))[index]
+        return self._make(numbers) if isinstance(numbers, int) else [self._make(i) for i in numbers]
+
     def _make(self, index: int) -> Split:
         repeat, turn = divmod(index, len(self.tested))
         part = self._latest.get(repeat)
@@ -119,21 +120,25 @@ class Splits(Sequence[Split]):
             part = self.parts(repeat)
             self._latest.clear()  # its other splits come next, if it has any
             self._latest[repeat] = part
-        tests = part == self.tested[turn]
-        train, test, identity = np.flatnonzero(~tests), np.flatnonzero(tests), self.identity(index)
+        is_test = part == self.tested[turn]
+        train = np.flatnonzero(~is_test)
+        split = Split(index, train, np.flatnonzero(is_test), self.identity(index))
         if self.labelled is None:
-            return Split(index, train, test, identity)
+            return split
         seed, name = self.hidden_by
         n = len(train)
         kept = max(1, n_training_rows(self.labelled, n))
         if kept > n:
             raise ConfigError([f"splits.labelled: {kept} rows of the {n} that train on {name}"])
-        order = np.argsort(_words(n, seed, name, "labelled", index), kind="stable")
-        return Split(index, train[np.sort(order[:kept])], test, identity, train[np.sort(order[kept:])])
+        words = _words(n, seed, name, "labelled", index)
+        order = np.argsort(words, kind="stable")
+        labelled = np.sort(order[:kept])
+        unlabelled = np.sort(order[kept:])
+        return replace(split, train=train[labelled], unlabelled=train[unlabelled])
 
 
 def make_splits(
-    spec: Shuffle | KFold | Predefined | FromFile,
+    spec: AnySplits,
     dataset_name: str,
     n_instances: int,
     n_train: int | None = None,
@@ -169,20 +174,23 @@ def make_splits(
         splits = _draw(spec, dataset_name, n_instances, n_train, labels, groups)
     elif isinstance(spec, Predefined):
         size = _predefined_size(dataset_name, n_instances, n_train, "kind")
-        identity = {"kind": "predefined", "train_size": size}
-        splits = _fixed(spec, dataset_name, [identity], np.repeat([1, 0], [size, n_instances - size]))
+        part = np.repeat([1, 0], [size, n_instances - size])
+        splits = _fixed(spec, dataset_name, [{"kind": "predefined", "train_size": size}], part)
     else:
         part = fold_files.read(spec.find(dataset_name), spec.column, dataset_name, n_instances)
         # The numbers and not the bytes: another line ending or column beside them is the same split.
         content = hashlib.sha256(part.astype("<i8").tobytes()).hexdigest()
         folds = range(int(part.max()) + 1)
-        splits = _fixed(spec, dataset_name, [{"kind": "file", "sha256": content, "fold": fold} for fold in folds], part)
+        identities = [{"kind": "file", "sha256": content, "fold": fold} for fold in folds]
+        splits = _fixed(spec, dataset_name, identities, part)
     return splits.hiding(spec.labelled)
 
 
 def _fixed(spec: Predefined | FromFile, name: str, identities: Sequence[dict[str, Any]], part: Integers) -> Splits:
     """Splits that have the same rows in every repeat."""
-    repeated = [{**identity, **({"repeat": r} if r else {})} for r in range(spec.repeats) for identity in identities]
+    repeated = [*identities]
+    for repeat in range(1, spec.repeats):
+        repeated += [{**identity, "repeat": repeat} for identity in identities]
     return Splits(repeated, range(len(identities)), lambda repeat: part, (seed_of(spec), name))
 
 
@@ -191,37 +199,50 @@ def _draw(
 ) -> Splits:
     """Splits drawn at random: the parts of a shuffle are its training and test rows, those of a k-fold its folds."""
     identity: dict[str, Any] = {"kind": spec.kind, "seed": spec.seed, "dataset": name}
-    identity |= {key: value for key, value in spec.plain().items() if key in ("stratified", "groups")}
+    if spec.stratified:
+        identity["stratified"] = spec.stratified
+    if spec.groups:
+        identity["groups"] = spec.groups
+    identities = []
     if isinstance(spec, Shuffle):
         k = _training_rows(spec, name, n, n_train)
         shares, tested = [k, n - k], [1]
-        identities = [{**identity, "train_size": k, "index": index} for index in range(spec.repeats)]
+        for index in range(spec.repeats):
+            identities.append({**identity, "train_size": k, "index": index})
     else:
         shares, tested = [1] * spec.folds, [*range(spec.folds)]
-        if spec.folds > n:
-            raise ConfigError([f"splits.folds: {spec.folds} folds of the {n} rows of {name}; at most {n} are possible"])
-        repeats = [{**identity, "folds": spec.folds, "repeat": repeat} for repeat in range(spec.repeats)]
-        identities = [{**each, "fold": fold} for each in repeats for fold in tested]
-    if not (spec.stratified or spec.groups):
+        for repeat in range(spec.repeats):
+            identities += [{**identity, "folds": spec.folds, "repeat": repeat, "fold": fold} for fold in tested]
+    if len(shares) > n:
+        raise ConfigError([f"splits.folds: {len(shares)} folds of the {n} rows of {name}; at most {n} are possible"])
+    draw = partial(_shuffle, spec.seed, name, shares, n)
+    if spec.stratified or spec.groups:
+        group_of_row = np.arange(n) if groups is None else groups
+        evidence = labels if spec.stratified else None
+        counts, sizes = count_evidence(evidence, spec.stratified == "pairs", group_of_row)
+        if len(sizes) < len(shares):
+            few = f"{len(sizes)} groups of {name}, too few for {len(shares)} parts"
+            raise ConfigError([f"splits.groups: {spec.groups} makes {few}"])
+        draw = partial(_stratify, spec.seed, name, shares, counts, sizes, group_of_row)
+    return Splits(identities, tested, draw, (spec.seed, name))
 
-        def shuffle(repeat: int) -> Integers:
-            order = np.argsort(_words(n, spec.seed, name, repeat), kind="stable")
-            part = np.empty(n, dtype=np.int64)
-            part[order] = np.repeat(np.arange(len(shares)), part_sizes(shares, n))
-            return part
 
-        return Splits(identities, tested, shuffle, (spec.seed, name))
-    group_of_row = np.arange(n) if groups is None else groups
-    counts, sizes = count_evidence(labels if spec.stratified else None, spec.stratified == "pairs", group_of_row)
-    if len(sizes) < len(shares):
-        raise ConfigError(
-            [f"splits.groups: {spec.groups} makes {len(sizes)} groups of {name}, too few for {len(shares)} parts"]
-        )
+def _shuffle(seed: int, name: str, shares: Sequence[int], n: int, repeat: int) -> Integers:
+    """The part of each row, where rows are dealt in random order."""
+    words = _words(n, seed, name, repeat)
+    order = np.argsort(words, kind="stable")
+    numbers = np.arange(len(shares))
+    part = np.empty(n, dtype=np.int64)
+    part[order] = np.repeat(numbers, part_sizes(shares, n))
+    return part
 
-    def stratify(repeat: int) -> Integers:
-        return deal(counts, sizes, shares, _words(len(sizes), spec.seed, name, repeat))[group_of_row]
 
-    return Splits(identities, tested, stratify, (spec.seed, name))
+def _stratify(
+    seed: int, name: str, shares: Sequence[int], counts: Any, sizes: Integers, group_of_row: Integers, repeat: int
+) -> Integers:
+    """The part of each row, where each part gets its share of the labels, or whole groups of rows."""
+    words = _words(len(sizes), seed, name, repeat)
+    return deal(counts, sizes, shares, words)[group_of_row]
 
 
 def _words(n: int, seed: int, *names: str | int) -> np.ndarray:
@@ -249,23 +270,17 @@ def _training_rows(spec: Shuffle, name: str, n: int, n_train: int | None) -> int
         return _predefined_size(name, n, n_train, "train_size")
     k = n_training_rows(spec.train_size, n)
     if not 0 < k < n:
-        raise ConfigError(
-            [
-                f"splits.train_size: {spec.train_size} of the {n} rows of {name} leaves "
-                f"{max(n - k, 0)} rows for testing and {k} for training; both need at least one"
-            ]
-        )
+        rest = f"{max(n - k, 0)} rows for testing and {k} for training; both need at least one"
+        raise ConfigError([f"splits.train_size: {spec.train_size} of the {n} rows of {name} leaves {rest}"])
     return k
 
 
 def _predefined_size(name: str, n: int, n_train: int | None, key: str) -> int:
     """How many rows are the train file's."""
+    here = f"{name}: splits.{key}: predefined"
     if n_train is None:
         instead = "use shuffle, kfold or file" if key == "kind" else "give a number of rows or a fraction"
-        raise DataError(
-            f"{name}: splits.{key}: predefined needs a train and a test file, and this data set has one file only; "
-            f"{instead}"
-        )
+        raise DataError(f"{here} needs a train and a test file, and this data set has one file only; {instead}")
     if not 0 < n_train < n:
-        raise DataError(f"{name}: splits.{key}: predefined: {n_train} of {n} rows train; both files need at least one")
+        raise DataError(f"{here}: {n_train} of {n} rows train; both files need at least one")
     return n_train

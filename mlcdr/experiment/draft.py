@@ -79,27 +79,31 @@ class Draft:
         lines = []
         for problem in sorted(self.found, key=self.document.order):
             methods = [*self.found[problem]]
-            within = f" (in {join_words(methods)})" if methods else ""
-            lines.append(self.document.tell(Problem(problem.path, problem.text + within)))
+            text = problem.text
+            if methods:
+                text += f" (in {join_words(methods)})"
+            lines.append(self.document.tell(Problem(problem.path, text)))
         lines += more
         if lines:
             raise ConfigError(lines)
 
     def read(self, key: str, written: Any, validate: Callable[[Any], Any]) -> Any:
         """Validate the value of a key; the entries of a list, and methods, each by itself."""
-        value: Any
         if key in ENTRIES and isinstance(written, list) and written:
-            found = [self._read([each], validate, key, i) for i, each in enumerate(written)]
-            value = tuple(each and each[0] for each in found)
+            entries = []
+            for i, each in enumerate(written):
+                found = self._read([each], validate, key, i)
+                entries.append(None if found is None else found[0])
+            self.values[key] = tuple(entries)
         elif key == "methods" and isinstance(written, dict) and written:
-            value = {}
+            methods = {}
             for name, each in written.items():
-                method = self._read({name: each}, validate, key)
-                value[name] = method and method[name]
+                found = self._read({name: each}, validate, key)
+                methods[name] = None if found is None else found[name]
+            self.values[key] = methods
         else:
-            value = self._read(written, validate, key)
-        self.values[key] = value
-        return value
+            self.values[key] = self._read(written, validate, key)
+        return self.values[key]
 
     def _read(self, written: Any, validate: Callable[[Any], Any], *at: str | int) -> Any:
         """The validated value; None, and the problems reported, if it is wrong."""
@@ -109,16 +113,18 @@ class Draft:
             for problem in problems_of(error):
                 # An entry was the only one of a list that was made for it; its own number replaces 0.
                 inner = problem.path[len(at) - 1 :]
-                self.report(Problem((*at, *inner), problem.text))
+                self.add((*at, *inner), problem.text)
             return None
 
     def entries(self, key: str) -> dict[int, Any]:
         """The entries of a list that could be read, by their numbers."""
-        return {i: each for i, each in enumerate(self.values.get(key) or ()) if each is not None}
+        entries = self.values.get(key) or ()
+        return {i: each for i, each in enumerate(entries) if each is not None}
 
     def methods(self) -> dict[str, Any]:
         """The methods that could be read."""
-        return {name: spec for name, spec in (self.values.get("methods") or {}).items() if spec is not None}
+        methods = self.values.get("methods") or {}
+        return {name: spec for name, spec in methods.items() if spec is not None}
 
 
 def draft_of(info: ValidationInfo) -> Draft:

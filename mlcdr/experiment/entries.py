@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ValidationInfo, model_serializer
 
 from mlcdr.data.files import Part, is_path, short_name
-from mlcdr.data.forms import MEMORY, OPENML, OPTIONS, SOURCES, WITHOUT_FILES, option_problems
+from mlcdr.data.forms import MEMORY, OPENML, SOURCES, WITHOUT_FILES, option_problems
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe, list_known, suggest_name
 from mlcdr.experiment.draft import draft_of
@@ -61,13 +61,16 @@ class DatasetSpec(Strict):
     @property
     def source(self) -> str | None:
         """The name or path by which its files are looked up; None where it has none."""
-        if self.name.startswith(OPENML) or not self.params.keys().isdisjoint(WITHOUT_FILES):
+        has_no_files = not self.params.keys().isdisjoint(WITHOUT_FILES)
+        if has_no_files or self.name.startswith(OPENML):
             return None
         return str(self.params.get("path", self.name))
 
     def short_name(self, part: Part = "full") -> str:
         """Its name in the results, as far as it is known without its files."""
-        return self.name if self.source is None or "path" in self.params else short_name(self.name, part)
+        if self.source is None or "path" in self.params:
+            return self.name
+        return short_name(self.name, part)
 
     @model_serializer
     def plain(self) -> Any:
@@ -85,7 +88,9 @@ class MetricSpec(Strict):
     @model_serializer
     def plain(self) -> Any:
         """As a config writes it."""
-        options = self.params | ({} if self.label == self.name else {"as": self.label})
+        options = {**self.params}
+        if self.label != self.name:
+            options["as"] = self.label
         return {self.name: options} if options else self.name
 
 
@@ -98,15 +103,17 @@ class LayoutSpec(Strict):
 
     def showing(self, labels: Sequence[str]) -> "LayoutSpec":
         """The layout with its metric's name as in the results, which are listed, if another name of it is written."""
-        if self.metric is None or self.metric in labels or label_of(self.metric) not in labels:
+        if self.metric is None or self.metric in labels:
             return self
-        return self.model_copy(update={"metric": label_of(self.metric)})
+        label = label_of(self.metric)
+        return self.model_copy(update={"metric": label}) if label in labels else self
 
     @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it."""
-        metric = {} if self.metric is None else {"metric": self.metric}
-        return {"layout": self.layout, **metric, **self.options}
+        if self.metric is None:
+            return {"layout": self.layout, **self.options}
+        return {"layout": self.layout, "metric": self.metric, **self.options}
 
 
 def name_and_options(written: Any, what: str) -> tuple[str, Any, KeyPath]:
@@ -121,6 +128,17 @@ def name_and_options(written: Any, what: str) -> tuple[str, Any, KeyPath]:
     raise ValueError(f"{right}, found {describe(written)}{keys}")
 
 
+def check_mapping(options: Any, what: str, at: KeyPath) -> None:
+    """Refuse options, which stand at `at`, that are no mapping.
+
+    Raises
+    ------
+    ValidationError
+    """
+    if not isinstance(options, dict):
+        raise refusal(Problem(at, f"the options of a {what} are a mapping, found {describe(options)}"))
+
+
 # -------------------------------------------------------------------- data sets
 
 
@@ -130,20 +148,23 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
         return written
     draft = draft_of(info)
     name, options, at = name_and_options(written, "data set")
+    if name == SYNTHETIC:
+        return _synthetic(options, at)
+    check_mapping(options, "data set", at)
     if name in draft.held:
         _refuse_own_options(name, options, at)
         options = {MEMORY: draft.held[name]}
-    if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
-        return _synthetic(name, options, at)
-    if not isinstance(options, dict):
-        raise refusal(Problem(at, f"options must be a mapping ({', '.join(OPTIONS)}), found {describe(options)}"))
     problems = [Problem((*at, key), text) for key, text in option_problems(options)]
     problems += find_by(check_line, name, at)
-    wrong = {problem.path[-1] for problem in problems if problem.path}
-    if "path" in options and "path" not in wrong:
+    if problems:
+        raise refusal(*problems)
+    if SYNTHETIC in options:
+        made = _synthetic(options[SYNTHETIC], (*at, SYNTHETIC))
+        return made.model_copy(update={"name": name})
+    if "function" in options:
+        problems = find_by(_judge_function, options["function"], (*at, "function"))
+    elif "path" in options:
         options = {**options, "path": beside(options["path"], draft.folder)}
-    elif "function" in options and "function" not in wrong:
-        problems += find_by(_judge_function, options["function"], (*at, "function"))
     elif is_path(name) and not set(SOURCES) & set(options):
         name = beside(name, draft.folder)
     if problems:
@@ -151,10 +172,9 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
     return DatasetSpec(name=name, params=options)
 
 
-def _refuse_own_options(name: str, options: Any, at: KeyPath) -> None:
+def _refuse_own_options(name: str, options: Mapping[str, Any], at: KeyPath) -> None:
     """Refuse options of a data set that is given in memory, but for where it would else be read from."""
-    given = options if isinstance(options, dict) else {}
-    own = [f"{key}={value!r}" for key, value in given.items() if key not in SOURCES]
+    own = [f"{key}={value!r}" for key, value in options.items() if key not in SOURCES]
     if own:
         right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {', '.join(own)})}}"
         raise refusal(Problem(at, f"options cannot be set for data given in memory: {right}"))
@@ -164,21 +184,14 @@ def _judge_function(name: str) -> None:
     judge_import(f"function {name!r}", name.rpartition(".")[0])
 
 
-def _synthetic(name: str, options: Any, at: KeyPath) -> DatasetSpec:
-    """A generated data set: `{synthetic: {…}}`, whose name is made of its options, or `{name: {synthetic: {…}}}`."""
-    if name != SYNTHETIC:
-        if len(options) > 1:
-            others = ", ".join(key for key in options if key != SYNTHETIC)
-            raise refusal(Problem(at, f"a synthetic data set is not read, so it has no other option (found: {others})"))
-        options, at = options[SYNTHETIC], (*at, SYNTHETIC)
-    if not isinstance(options, dict):
-        raise refusal(Problem(at, f"the options of a synthetic data set are a mapping, found {describe(options)}"))
+def _synthetic(options: Any, at: KeyPath) -> DatasetSpec:
+    """A generated data set, named by its options."""
+    check_mapping(options, "synthetic data set", at)
     try:
         made = Synthetic.parse(options)
-        check_line(name)
-    except (DataError, ValueError) as error:
+    except DataError as error:
         raise refusal(Problem(at, str(error))) from None
-    return DatasetSpec(name=made.name if name == SYNTHETIC else name, params={SYNTHETIC: options})
+    return DatasetSpec(name=made.name, params={SYNTHETIC: options})
 
 
 def beside(path: str, folder: Path) -> str:
@@ -201,10 +214,14 @@ def _read_metric(written: Any) -> MetricSpec:
         return written
     written_name, options, at = name_and_options(written, "metric")
     name, meant = resolve(written_name)
-    if target(name) is not None:
-        return _own_metric(name, options, at)
-    metric = METRICS.get(name)
-    if metric is None:
+    own = target(name)
+    if own is not None:
+        metric = _import_metric(name, own, at)
+        meant = {**metric.parameters}
+        usual_label = name.rpartition(".")[2]
+    elif name in METRICS:
+        metric, usual_label = METRICS[name], ""
+    else:
         listing = list_known(METRICS, "`mlcdr metrics`")
         raise refusal(Problem(at, f"unknown metric {name!r}{hint(name)} ({listing}; or a dotted path to a function)"))
     is_short = not isinstance(options, dict)
@@ -213,7 +230,7 @@ def _read_metric(written: Any) -> MetricSpec:
             raise refusal(Problem(at, f"{name} has no option (but `as: label`), found {describe(options)}"))
         options = {next(iter(metric.parameters)): options}
     label, params = label_and_params(options)
-    params = meant | params
+    params = {**meant, **params}
     problems = find_by(_check_metric_label, label, (*at, "as"))
     for key, value in params.items():
         why = _find_wrong_option(metric, key, value)
@@ -221,7 +238,16 @@ def _read_metric(written: Any) -> MetricSpec:
             problems.append(Problem(at if is_short else (*at, key), why))
     if problems:
         raise refusal(*problems)
-    return MetricSpec(name=name, params=params, label=metric.label_of(params) if label is None else label)
+    label = label or usual_label or metric.label_of(params)
+    return MetricSpec(name=name, params=params, label=label)
+
+
+def _import_metric(name: str, path: str, at: KeyPath) -> Metric:
+    """The metric that a function of one's own is; its direction is its only option, and is recorded."""
+    try:
+        return of_function(name, import_target(f"metric {name!r}", path))
+    except UserError as error:
+        raise refusal(Problem(at, str(error))) from None
 
 
 def label_and_params(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -231,10 +257,11 @@ def label_and_params(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 def _check_metric_label(label: Any) -> None:
     """Refuse a label that cannot name a metric in the results; None: the metric's own."""
-    if label is not None and not isinstance(label, str):
+    if label is None:
+        return
+    if not isinstance(label, str):
         raise ValueError(f"must be text, found {describe(label)}")
-    if label is not None:
-        check_label(label)
+    check_label(label)
 
 
 def _find_wrong_option(metric: Metric, key: str, value: Any) -> str:
@@ -247,24 +274,6 @@ def _find_wrong_option(metric: Metric, key: str, value: Any) -> str:
     allowed = metric.list_allowed(key)
     right = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
     return f"{key} must be {right}, found {describe(value)}"
-
-
-def _own_metric(name: str, options: Any, at: KeyPath) -> MetricSpec:
-    """A metric of one's own: the function is imported, and its direction is recorded."""
-    if not isinstance(options, dict) or options.keys() - {"as", "higher_is_better"}:
-        raise refusal(Problem(at, f"the only option of a metric of your own is `as: label`, found {describe(options)}"))
-    label, params = label_and_params(options)
-    problems = find_by(_check_metric_label, label, (*at, "as"))
-    try:
-        metric = of_function(name, import_target(f"metric {name!r}", str(target(name))))
-    except UserError as error:
-        raise refusal(*problems, Problem(at, str(error))) from None
-    if params.get("higher_is_better", metric.higher_is_better) is not metric.higher_is_better:
-        problems.append(Problem(at, f"higher_is_better is {describe(metric.higher_is_better)} of the function"))
-    if problems:
-        raise refusal(*problems)
-    own_name = name.rpartition(".")[2] if label is None else label
-    return MetricSpec(name=name, params=dict(metric.parameters), label=own_name)
 
 
 # -------------------------------------------------------------------- tables and figures
@@ -283,8 +292,7 @@ def _read_layout(written: Any, info: ValidationInfo) -> Any:
     options = {key: value for key, value in written.items() if key not in ("layout", "metric")}
     layout = written.get("layout")
     if layout is None:
-        misspelt = [key for key in options if suggest_name("layout", [key])]
-        raise ValueError("the key `layout` is missing" + "".join(f"; is {key!r} meant?" for key in misspelt))
+        raise ValueError(f"the key `layout` is missing (found: {', '.join(written)})")
     if isinstance(layout, str):
         problems = find_by(check_line, layout, at)
         if problems:

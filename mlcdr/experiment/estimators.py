@@ -30,9 +30,10 @@ def build(spec: MethodSpec) -> ComposedClassifier:
     )
     if spec.instance_space is None:
         return line
-    alone = spec.components() == (spec.learner, spec.instance_space) and is_classifier(line.learner)
+    is_alone = spec.components() == (spec.learner, spec.instance_space)
+    inner = line.learner if is_alone and is_classifier(line.learner) else line
     whole = spec.instance_space.build()
-    return ComposedClassifier(whole.set_params(classifier=line.learner if alone else line))
+    return ComposedClassifier(whole.set_params(classifier=inner))
 
 
 def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedClassifier:
@@ -45,11 +46,11 @@ def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedCl
         if not may_have_seed(part):
             continue
         for name, value in sorted(part.get_params().items()):
-            if (name == "random_state" or name.endswith("__random_state")) and value is None:
-                sequence = seed_sequence(
-                    seed, trial.dataset, trial.split, trial.method, position, seed_name(part, name)
-                )
-                part.set_params(**{name: int(sequence.generate_state(1)[0])})
+            is_seed = name == "random_state" or name.endswith("__random_state")
+            if is_seed and value is None:
+                names = (trial.dataset, trial.split, trial.method, position, seed_name(part, name))
+                (drawn,) = seed_sequence(seed, *names).generate_state(1)
+                part.set_params(**{name: int(drawn)})
     return estimator
 
 
@@ -57,9 +58,12 @@ def features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
     """The dimensions of the last step of the feature space, and how well it was fitted (a dual space does not count as
     a step: its code is not kept); the dimensions and the clusters of an instance space.
     """
-    whole = estimator.learner_
-    steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
-    part = whole if declared(whole, "decomposes_instances") else steps[-1] if steps else None
+    part = None
+    for step in estimator.feature_steps_:
+        if step is not estimator.label_space_:
+            part = step
+    if declared(estimator.learner_, "decomposes_instances"):
+        part = estimator.learner_
     found = {fact: fitted_attribute(part, name) for fact, name in _FACTS.items()}
     return {fact: value for fact, value in found.items() if value is not None}
 

@@ -24,10 +24,12 @@ def families_of(specs: Sequence[MethodSpec], n_labels: int, rows: Sequence[Any] 
     names = []
     for i, spec in enumerate(specs):
         path = size_path(spec) if _serves_smaller_codes(spec) else None
-        bare = spec.with_value(path, None) if path is not None else None
-        name = json.dumps([*rows[i : i + 1], (bare or spec).plain()], sort_keys=True)
+        bare = spec if path is None else spec.with_value(path, None)
+        assert bare is not None  # it has the parameter
+        name = json.dumps([*rows[i : i + 1], bare.plain()], sort_keys=True)
         names.append(name)
-        if bare is None or name not in largest or _size(spec, n_labels) > _size(largest[name], n_labels):
+        served_by = largest.setdefault(name, spec)
+        if path is None or _size(spec, n_labels) > _size(served_by, n_labels):
             largest[name] = spec
     return [largest[name] for name in names]
 
@@ -53,8 +55,10 @@ def _size(spec: MethodSpec, n_labels: int) -> int:
 def size_path(spec: MethodSpec) -> str | None:
     """The path of the parameter that says how many dimensions the code has; None where there is none."""
     part = code_part(spec)
-    path = "" if part is None else f"{part.family}.{part.declaration().size_parameter}"
-    return path if part is not None and spec.with_value(path, None) is not None else None
+    if part is None:
+        return None
+    path = f"{part.family}.{part.declaration().size_parameter}"
+    return None if spec.with_value(path, None) is None else path
 
 
 def at_all_sizes(spec: MethodSpec, n_features: int, n_labels: int) -> list[MethodSpec]:
@@ -64,7 +68,8 @@ def at_all_sizes(spec: MethodSpec, n_features: int, n_labels: int) -> list[Metho
         return [spec]
     space = part.build()
     largest = space.largest(n_features, n_labels) if isinstance(space, LabelSpace) else n_labels
-    return [sized for size in range(1, largest + 1) if (sized := spec.with_value(path, size)) is not None]
+    sized = [spec.with_value(path, size) for size in range(1, largest + 1)]
+    return [each for each in sized if each is not None]
 
 
 def code_part(spec: MethodSpec) -> Component | None:

@@ -22,20 +22,19 @@ def find(wanted: Path, folders: Sequence[str], dataset_name: str) -> Path:
     DataError
         If there is none; names every place looked at (`NotFetchedError` for folds that can be downloaded).
     """
-    named = [folder for folder in os.environ.get("MLCDR_FOLDS", "").split(os.pathsep) if folder]
-    everywhere = (*folders, ".", *named, str(cache_folder() / "folds"))
+    named = os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)
+    everywhere = (*folders, ".", *filter(None, named), str(cache_folder() / "folds"))
     places = dict.fromkeys(Path(folder) / wanted for folder in everywhere)  # an absolute one is one
     for place in places:
         if is_file(place):
             return place
-    first, *others = places
-    nor = f"; nor {', '.join(map(str, others))}" if others else ""
+    first, *others = map(str, places)
+    nor = f"; nor {', '.join(others)}" if others else ""
     message = f"{first}: no such file (the folds of {dataset_name}){nor}"
     known = sources.find(dataset_name)
-    if known is not None and wanted.name in {f"{known.name}.{k}fold.csv" for k in known.folds}:
+    if known is not None and wanted.name in [f"{known.name}.{k}fold.csv" for k in known.folds]:
         raise NotFetchedError(f"{message}; {sources.how_to_get([known.name], folds=True)}", known.name)
-    hint = "" if named or wanted.is_absolute() else "; $MLCDR_FOLDS may name folders to look in"
-    raise DataError(f"{message}{hint}")
+    raise DataError(f"{message}; $MLCDR_FOLDS may name folders to look in")
 
 
 def is_file(path: Path) -> bool:
@@ -44,11 +43,6 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):  # a name too long, a character that no file has
         return False
-
-
-def _shown(header: list[str]) -> str:
-    names = [name[:40] for name in header[:10]] + ["..."] * (len(header) > 10)
-    return escape_control_characters(", ".join(names))
 
 
 def read(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:
@@ -64,10 +58,13 @@ def read(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:
     header = [name.strip() for name in next(rows, (1, []))[1]]
     if header.count(column) != 1:
         many = "no" if column not in header else "more than one"
-        raise DataError(f"{path}:1: {many} column {column!r} in the header; found: {_shown(header) or 'nothing'}")
-    line, folds = 1, list[int]()
+        names = escape_control_characters(", ".join(header))
+        raise DataError(f"{path}:1: {many} column {column!r} in the header; found: {names[:400] or 'nothing'}")
+    at = header.index(column)
+    line = 1
+    folds: list[int] = []
     for line, cells in rows:
-        cell = cells[header.index(column)].strip()
+        cell = cells[at].strip()
         if not (cell.isascii() and cell.isdigit() and len(cell) < 10):
             raise DataError(f"{path}:{line}: expected a fold number (0, 1, 2 ...), found {cell[:40]!r}")
         if len(folds) == n:
@@ -75,12 +72,12 @@ def read(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:
         folds.append(int(cell))
     if len(folds) < n:
         raise DataError(f"{path}:{line}: the file ends after {len(folds)} folds; {dataset_name} has {n} rows")
-    present = set(folds)
-    if len(present) < 2:
-        raise DataError(f"{path}:1: at least two folds are needed, found {len(present)}")
-    if max(present) != len(present) - 1:
-        absent = next(i for i in range(len(present)) if i not in present)
-        raise DataError(f"{path}:1: fold {absent} has no rows although there is a fold {max(present)}; count from 0")
+    found = sorted(set(folds))
+    if len(found) < 2 or found != list(range(len(found))):
+        shown = ", ".join(map(str, found[:10]))
+        raise DataError(
+            f"{path}:1: folds are numbered 0, 1, … without a gap, and there are two at least; found {shown}"
+        )
     return np.array(folds, dtype=np.int64)
 
 

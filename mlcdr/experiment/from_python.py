@@ -40,10 +40,10 @@ def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
 def _describe_foreign(value: Any) -> str:
     """Why a value cannot stand in a config, and what can."""
     cls = value if isinstance(value, type) else type(value)
-    name = f"{cls.__module__}.{cls.__qualname__}"
-    named = f"{name!r}, or {{{name!r}: {{parameter: value}}}}"
     if cls.__module__ == "__main__":
         return f"{cls.__name__} is not taken: {IN_MAIN.format(name=cls.__qualname__)}"
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    named = f"{name!r}, or {{{name!r}: {{parameter: value}}}}"
     if isinstance(value, type):
         return f"is the class {cls.__name__}; write {named}, or an estimator, {cls.__name__}(...)"
     if hasattr(value, "fit"):
@@ -64,10 +64,13 @@ def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str,
     if (cls.__module__, cls.__name__) == ("mlcdr.methods.composition", "ComposedClassifier"):
         return plain
     target = f"{cls.__module__}:{cls.__qualname__}"
-    for known in BUILT_IN.values():
+    families = BUILT_IN.values()
+    for known in families:
         for name, of_name in known.items():
+            in_families = sum(name in names for names in families)
             # a name in two families says less than the path
-            if of_name == target and sum(name in names for names in BUILT_IN.values()) == 1:
+            if of_name == target and in_families == 1:
                 return {name: plain}
     public = [part for part in cls.__module__.split(".") if not part.startswith("_")]  # sklearn.linear_model._ridge
-    return {".".join([*public, cls.__qualname__]): plain}
+    dotted_path = ".".join([*public, cls.__qualname__])
+    return {dotted_path: plain}

@@ -60,9 +60,12 @@ class Imports:
             return
         sources = _sources(spec)
         here = Path.cwd()
-        shown = [each.relative_to(here) if each.is_relative_to(here) else each for each in sources]
-        where = ", ".join(map(str, shown)) or spec.origin or "nowhere"
-        if not (self.trust or (sources and all(map(self._is_own, sources)))):
+        shown = []
+        for source in sources:
+            shown.append(str(source.relative_to(here) if source.is_relative_to(here) else source))
+        where = ", ".join(shown) or spec.origin or "nowhere"
+        are_own = bool(sources) and all(map(self._is_own, sources))
+        if not (self.trust or are_own):
             raise UnknownComponent(
                 f"{written} is not imported: {package} ({where}) is neither a plug-in, nor a class of scikit-learn, "
                 "nor below the config's folder; `--trust` (in Python trust=True) imports it, and runs what is in it"

@@ -60,7 +60,8 @@ def code_of(experiment: Experiment, spec: MethodSpec) -> dict[str, Any]:
     UserError
         When a part of the method cannot be imported.
     """
-    asked = {metric.name for metric in experiment.metrics} | set(experiment.by_label)
+    asked = {metric.name for metric in experiment.metrics}
+    asked |= set(experiment.by_label)
     if spec.tune is not None and spec.tune.metric:
         asked.add(spec.tune.metric)
     components = [*spec.components()]

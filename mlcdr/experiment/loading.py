@@ -19,6 +19,7 @@ from mlcdr.experiment.entries import (
     DatasetSpec,
     MeasuredMetric,
     MetricSpec,
+    check_mapping,
     label_and_params,
     name_and_options,
 )
@@ -27,7 +28,7 @@ from mlcdr.experiment.method import FAMILIES, MethodSpec, list_steps
 from mlcdr.experiment.model import AnyNumber, Experiment
 from mlcdr.experiment.overrides import Overrides, apply_overrides, put_held, write_out_defaults
 from mlcdr.experiment.presence import part_of, settle_datasets, settle_folds
-from mlcdr.experiment.problems import KeyPath, Problem, problems_of, refusal
+from mlcdr.experiment.problems import problems_of
 from mlcdr.experiment.shipped import find_config
 from mlcdr.experiment.splits import FromFile
 from mlcdr.experiment.yaml_reader import MAX_RESOLVED, Document, Place, dump_yaml, read_yaml
@@ -94,7 +95,8 @@ def experiment_from(
         With all problems, each `source: key.path: what is wrong`.
     """
     plain = copy_plain(data, source)  # a copy, which overrides may change
-    return _read(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up, also, held)
+    document = Document(plain, {(): Place(source)})
+    return _read(document, overrides, Path.cwd(), look_up, also, held)
 
 
 def experiment_yaml(experiment: Experiment) -> str:
@@ -136,12 +138,8 @@ def _read(
     write_out_defaults(draft)
     experiment = _validate(draft)
     settled = _settle(draft, look_up)
-    consistency.check_metrics(draft)
-    consistency.check_tuning(draft, [spec.short_name(part_of(draft)) for spec in settled["datasets"]])
-    consistency.check_labelled(draft)
-    consistency.check_varied(draft)
-    if also is not None:
-        consistency.check_layouts(draft, also)
+    names = [spec.short_name(part_of(draft)) for spec in settled["datasets"]]
+    consistency.check(draft, names, also)
     draft.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)
@@ -157,7 +155,8 @@ def _validate(draft: Draft) -> Experiment | None:
     """The experiment that is written; what is wrong is reported to the draft, which has what could be read."""
     # An optional key whose lines below are all commented out is empty, and counts as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
-    data = {key: value for key, value in draft.document.data.items() if value is not None or key not in optional}
+    written = draft.document.data
+    data = {key: value for key, value in written.items() if value is not None or key not in optional}
     try:
         return Experiment.model_validate(data, context=draft)
     except ValidationError as error:
@@ -167,11 +166,11 @@ def _validate(draft: Draft) -> Experiment | None:
 
 def _settle(draft: Draft, look_up: bool) -> dict[str, Any]:
     """The keys whose values are to be spelt as in the results, so spelt; they replace what the draft has, too."""
-    datasets = settle_datasets(draft, look_up)
-    settled: dict[str, Any] = {"datasets": tuple(datasets.values())}
+    datasets = tuple(settle_datasets(draft, look_up).values())
+    settled: dict[str, Any] = {"datasets": datasets}
     splits = draft.values.get("splits")
     if isinstance(splits, FromFile):
-        names = [spec.short_name() for spec in datasets.values()]
+        names = [spec.short_name() for spec in datasets]
         settled["splits"] = settle_folds(splits, names, draft, look_up)
     labels = [metric.label for metric in draft.entries("metrics").values()]
     for key in ("tables", "figures"):
@@ -197,21 +196,18 @@ def read_metrics(written: list[Any]) -> list[MetricSpec]:
 
 def _refusal(document: Document, error: ValidationError) -> ConfigError:
     """All that pydantic found wrong with a document."""
-    problems = sorted(problems_of(error)[:MAX_PROBLEMS], key=document.order)
-    return ConfigError([*map(document.tell, problems)])
+    problems = problems_of(error)[:MAX_PROBLEMS]
+    problems.sort(key=document.order)
+    return ConfigError([document.tell(problem) for problem in problems])
 
 
 # -------------------------------------------------------------------- results folders
 
 
-def _entry(written: Any, what: str, at: KeyPath = ()) -> tuple[str, dict[str, Any]]:
-    """The name and the options of an entry or a component, which stands at `at`; they may be any."""
-    try:
-        name, options, _ = name_and_options(written, what)
-    except ValueError as error:
-        raise refusal(Problem(at, str(error))) from None
-    if not isinstance(options, dict):
-        raise refusal(Problem(at, f"the options of a {what} are a mapping, found {describe(options)}"))
+def _entry(written: Any, what: str) -> tuple[str, dict[str, Any]]:
+    """The name and the options of an entry or a component, which may be any."""
+    name, options, at = name_and_options(written, what)
+    check_mapping(options, what, at)
     return name, options
 
 
@@ -231,8 +227,11 @@ def _method(written: Any) -> Any:
         return written
     parts = {key: written[key] for key in MethodSpec.model_fields if written.get(key) is not None}
     for family in filter(parts.__contains__, FAMILIES):
-        steps = [Component(family, *_entry(part, family, at)) for at, part in list_steps(family, parts[family])]
-        parts[family] = tuple(steps) if family == "feature_space" else steps[0]
+        components = []
+        for _, step in list_steps(family, parts[family]):
+            name, params = _entry(step, family)
+            components.append(Component(family, name, params))
+        parts[family] = tuple(components) if family == "feature_space" else components[0]
     return MethodSpec.model_validate(parts)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, ValidationError, ValidationInfo, model_serializer
 from pydantic.json_schema import WithJsonSchema
 
-from mlcdr.experiment.draft import Draft, draft_of
+from mlcdr.experiment.draft import draft_of
 from mlcdr.experiment.problems import KeyPath, Problem, Strict, dotted, problems_of, refusal
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.methods.component import Component, read_component
@@ -42,14 +42,12 @@ class MethodSpec(Strict):
     @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it, components in their shortest form."""
-        steps = [step.plain() for step in self.feature_space]
         result: dict[str, Any] = {}
-        if steps:
-            result["feature_space"] = steps[0] if len(steps) == 1 else steps
-        for family in FAMILIES[1:]:
-            component = getattr(self, family)
-            if component is not None:
-                result[family] = component.plain()
+        for (family, *number), component in self.by_path().items():
+            if number:
+                result.setdefault(str(family), []).append(component.plain())
+            else:
+                result[str(family)] = component.plain()
         if self.tune is not None:
             result["tune"] = self.tune.plain()
         return result
@@ -57,65 +55,76 @@ class MethodSpec(Strict):
     @property
     def shown(self) -> TuneSpec | None:
         """The search whose every point is a result of its own (`tune: {scope: test}`)."""
-        return self.tune if self.tune is not None and self.tune.scope == "test" else None
+        if self.tune is None or self.tune.scope != "test":
+            return None
+        return self.tune
 
     def with_value(self, swept: str, value: Any) -> MethodSpec | None:
         """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
-        at, changed = self.component_at(swept), self.part_with(swept, value)
-        if at is None or changed is None:
+        found = self.component_at(swept)
+        if found is None:
             return None
-        position = at[2]
-        if position is None:
+        component, keys, number = found
+        changed = with_parameter(component, keys, value)
+        if changed is None:
+            return None
+        if changed.family != "feature_space":
             return self.model_copy(update={changed.family: changed})
-        steps = (*self.feature_space[:position], changed, *self.feature_space[position + 1 :])
-        return self.model_copy(update={"feature_space": steps})
+        steps = list(self.feature_space)
+        steps[number] = changed
+        return self.model_copy(update={"feature_space": tuple(steps)})
 
     def part_with(self, swept: str, value: Any) -> Component | None:
         """The component with one parameter changed that a swept path leads to; None if there is no such parameter."""
-        at = self.component_at(swept)
-        return None if at is None else with_parameter(at[0], at[1], value)
+        found = self.component_at(swept)
+        if found is None:
+            return None
+        component, keys, _ = found
+        return with_parameter(component, keys, value)
 
-    def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int | None] | None:
-        """The component that a swept path leads to, the parameter's name in it, and the step's number if it is a step.
+    def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int] | None:
+        """The component that a swept path leads to, the parameter's name in it, and the component's number among steps.
 
         A single step of the feature space needs no number: `feature_space.n_components`. None if nothing is there.
         """
         family, *keys = swept.split(".")
-        if family not in FAMILIES:
+        number = 0
+        at: KeyPath = (family,)
+        if family == "feature_space" and keys and keys[0].isdecimal():
+            number = int(keys.pop(0))
+            if number or len(self.feature_space) > 1:
+                at = (family, number)
+        component = self.by_path().get(at)
+        if component is None or not keys:
             return None
-        part, position = getattr(self, family), None
-        if family == "feature_space":
-            if keys and keys[0].isdecimal():
-                position = int(keys.pop(0))
-            elif len(part) == 1:
-                position = 0
-            if position is None or position >= len(part):
-                return None
-            part = part[position]
-        return (part, tuple(keys), position) if part is not None and keys else None
-
-    def components(self) -> tuple[Component, ...]:
-        """All components of the method, in the order of the line, and what wraps it."""
-        others = (self.dual_space, self.label_space, self.learner, self.threshold, self.instance_space)
-        return (*self.feature_space, *filter(None, others))
+        return component, tuple(keys), number
 
     def by_path(self) -> dict[KeyPath, Component]:
         """The components by where they stand: `("learner",)`; a step, if there are several, `("feature_space", 0)`."""
-        several = len(self.feature_space) > 1
         places: dict[KeyPath, Component] = {}
         for i, step in enumerate(self.feature_space):
-            at: KeyPath = ("feature_space", i) if several else ("feature_space",)
+            at: KeyPath = ("feature_space", i) if len(self.feature_space) > 1 else ("feature_space",)
             places[at] = step
-        for part in self.components()[len(self.feature_space) :]:
-            places[part.family,] = part
+        for family in FAMILIES[1:]:
+            component = getattr(self, family)
+            if component is not None:
+                places[family,] = component
         return places
+
+    def components(self) -> tuple[Component, ...]:
+        """All components of the method, in the order of the line, and what wraps it."""
+        return tuple(self.by_path().values())
 
 
 def _read_method(written: Any, info: ValidationInfo) -> Any:
     """A method from its parts as a config writes them."""
     if not isinstance(written, Mapping):
         return written
-    parts, problems = _read_parts(written, draft_of(info))
+    # `learner:` with nothing after it counts as a missing learner
+    parts = {key: value for key, value in written.items() if value is not None or key not in FAMILIES}
+    varied = [*draft_of(info).sweep, *_paths_of_grid(written.get("tune"))]
+    problems = _read_components(parts, varied)
+    problems += _find_clashes(parts)
     spec = None
     try:
         spec = MethodSpec.model_validate(parts)
@@ -129,32 +138,25 @@ def _read_method(written: Any, info: ValidationInfo) -> Any:
 Method = Annotated[MethodSpec, BeforeValidator(_read_method)]
 
 
-def below(prefix: str, paths: Iterable[str]) -> list[str]:
-    """The rest of each path that begins with this one: `estimator.C` of `learner.estimator.C`, below `learner`."""
-    return [path.removeprefix(f"{prefix}.") for path in paths if path.startswith(f"{prefix}.")]
-
-
-def _read_parts(written: Mapping[str, Any], draft: Draft) -> tuple[dict[str, Any], list[Problem]]:
-    """What a method is made of: its keys, with components in place of what is written; and what is wrong with these."""
-    # `learner:` with nothing after it counts as a missing learner.
-    parts = {key: value for key, value in written.items() if value is not None or key not in FAMILIES}
-    varied = [*draft.sweep, *_paths_of_grid(written.get("tune"))]
-    problems: list[Problem] = []
-    for family in filter(parts.__contains__, FAMILIES):
-        components = []
-        for at, part in list_steps(family, parts[family]):
-            component, found = _read_part(family, part, at, varied)
-            components.append(component)
-            problems += [each.below(*at) for each in found]
-        parts[family] = tuple(components) if family == "feature_space" else components[0]
-    problems += _find_clashes({key: parts[key] for key in FAMILIES if key in parts})
-    return parts, problems
-
-
 def _paths_of_grid(tune: Any) -> list[str]:
     """The paths over which a method is tuned, as far as they can be read."""
     grid = tune.get("grid") if isinstance(tune, Mapping) else None
     return [*grid] if isinstance(grid, Mapping) else []
+
+
+def _read_components(parts: dict[str, Any], varied: Collection[str]) -> list[Problem]:
+    """Put components in place of what is written of them, UNREADABLE for those in which something is wrong."""
+    problems = []
+    for family in filter(parts.__contains__, FAMILIES):
+        components = []
+        for at, written in list_steps(family, parts[family]):
+            prefix = f"{dotted(at)}."
+            below = [path.removeprefix(prefix) for path in varied if path.startswith(prefix)]
+            component, found = read_component(family, written, below)
+            components.append(component or UNREADABLE)
+            problems += [Problem((*at, *path), text) for path, text in found]
+        parts[family] = tuple(components) if family == "feature_space" else components[0]
+    return problems
 
 
 def list_steps(family: str, written: Any) -> list[tuple[KeyPath, Any]]:
@@ -164,42 +166,28 @@ def list_steps(family: str, written: Any) -> list[tuple[KeyPath, Any]]:
     return [((family,), written)]
 
 
-def _read_part(family: str, written: Any, at: KeyPath, varied: Collection[str]) -> tuple[Component, list[Problem]]:
-    """A component, UNREADABLE if something is wrong with it; and what that is."""
-    if isinstance(written, Component):
-        return written, []
-    component, problems = read_component(family, written, below(dotted(at), varied))
-    return component or UNREADABLE, [Problem(path, text) for path, text in problems]
-
-
 def _find_clashes(parts: Mapping[str, Any]) -> Iterator[Problem]:
     """Why the parts of a method do not go together, as far as they could be read."""
     if "dual_space" in parts and "label_space" in parts:
         yield Problem(("label_space",), "a dual space reduces the labels itself; leave one of the two out")
-    wrapper, learner = parts.get("instance_space", UNREADABLE), parts.get("learner", UNREADABLE)
-    if wrapper is not UNREADABLE:
-        yield from _find_wrong_wrapper(wrapper)
-    if learner is UNREADABLE:
+    readable = {family: part for family, part in parts.items() if part is not UNREADABLE}
+    space, learner = readable.get("instance_space"), readable.get("learner")
+    if space is not None and "classifier" not in space.declaration().parameters:
+        text = f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps"
+        yield Problem(("instance_space",), text)
+    elif space is not None and "classifier" in space.params:
+        at = ("instance_space", space.name, "classifier")
+        yield Problem(at, "is what the method's other keys make; leave it out")
+    if learner is None:
         return
     if "predict" not in learner.declaration().methods:
         yield Problem(("learner",), f"{learner.name!r} is no learner: it has no method `predict`")
     # a label space or a dual space needs a regressor as learner: a classifier fits label sets, not codes
-    coded = [family for family in ("label_space", "dual_space") if parts.get(family, UNREADABLE) is not UNREADABLE]
-    fitted = _what_it_fits(learner) if coded else ""
-    for family in coded:
+    for family in ("label_space", "dual_space"):
+        fitted = _what_it_fits(learner) if family in readable else ""
         if fitted:
             what = f"fits {fitted}, not the codes of a {family}; take a regressor, such as ridge"
             yield Problem(("learner",), f"{learner.name!r} {what}")
-
-
-def _find_wrong_wrapper(space: Component) -> Iterator[Problem]:
-    """An instance space must have a parameter for the classifier that the other keys make, and not set it itself."""
-    if "classifier" not in space.declaration().parameters:
-        text = f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps"
-        yield Problem(("instance_space",), text)
-    elif "classifier" in space.params:
-        at = ("instance_space", space.name, "classifier")
-        yield Problem(at, "is what the method's other keys make; leave it out")
 
 
 def _what_it_fits(learner: Component) -> str:

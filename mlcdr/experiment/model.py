@@ -4,6 +4,7 @@ Its parts are in `entries` (data sets, metrics, layouts), `splits`, `method` and
 them from YAML and checks how they fit together.
 """
 
+import contextlib
 import itertools
 import json
 import math
@@ -11,7 +12,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ByteSize,
+    Field,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationInfo,
+    field_validator,
+)
 
 from mlcdr.errors import suggest_name
 from mlcdr.experiment.draft import Draft
@@ -77,24 +87,16 @@ class KeepSpec(Strict):
     """The fitted models, which `mlcdr predict` puts to other data."""
 
 
-_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_BYTES = TypeAdapter(ByteSize)
 
 
-def _memory(text: str) -> str:
-    _bytes(text)
-    return text
-
-
-def _bytes(text: str) -> int:
-    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+)", text)
+def _check_memory(text: str) -> str:
     number = 0
-    if match is not None and match[2] in _UNITS:
-        number = int(float(match[1]) * _UNITS[match[2]])
-    if number < 1:
-        shown = text if len(text) <= 40 else text[:37] + "..."
-        raise ValueError(f"{shown!r} is no amount of memory; write `2 GB` (units: {', '.join(_UNITS)})")
-    return number
+    with contextlib.suppress(ValueError, OverflowError):
+        number = int(_BYTES.validate_python(text))
+    if not 1 <= number < 2**63 or not text[-1].isalpha():
+        raise ValueError(f"{text[:40]!r} is no amount of memory; write `2 GB` or `500 MiB`")
+    return text
 
 
 class LimitsSpec(Strict):
@@ -103,7 +105,7 @@ class LimitsSpec(Strict):
     seconds: Annotated[float | None, Field(gt=0, le=1e9, allow_inf_nan=False)] = None
     """Of time, by the wall clock."""
 
-    memory: Annotated[str, AfterValidator(_memory)] | None = None
+    memory: Annotated[str, AfterValidator(_check_memory)] | None = None
     """Of memory that its process has in use (resident), with the data set: `2 GB`."""
 
     @property
@@ -114,7 +116,7 @@ class LimitsSpec(Strict):
     @property
     def bytes(self) -> int | None:
         """`memory` as a number."""
-        return None if self.memory is None else _bytes(self.memory)
+        return None if self.memory is None else int(_BYTES.validate_python(self.memory))
 
 
 class Experiment(Strict):
@@ -201,11 +203,10 @@ class Experiment(Strict):
     @property
     def varied(self) -> tuple[str, ...]:
         """The key paths in which a method's results may differ: the sweep's, then those of grids shown as a whole."""
-        paths = dict.fromkeys(self.sweep)
+        paths = [*self.sweep]
         for spec in self.methods.values():
-            if spec.shown is not None:
-                paths |= dict.fromkeys(spec.shown.grid)
-        return tuple(paths)
+            paths += spec.shown.grid if spec.shown is not None else ()
+        return tuple(dict.fromkeys(paths))
 
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
         """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
@@ -213,16 +214,19 @@ class Experiment(Strict):
         Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. The
         points of a search with `tune: {scope: test}`, all of which are run, are part of the sweep.
         """
-        shown, swept = self.methods[method].shown, self._swept(method)
+        swept = self._swept(method)
         points = [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]
-        tuned = shown.candidates(self.seed) if shown else [{}]
-        return tuple(point | chosen for point, chosen in itertools.product(points, tuned))
+        shown = self.methods[method].shown
+        if shown is None:
+            return tuple(points)
+        candidates = shown.candidates(self.seed)
+        return tuple(point | chosen for point, chosen in itertools.product(points, candidates))
 
     def n_points(self, method: str) -> int:
         """How many points a method has, at most."""
-        shown, swept = self.methods[method].shown, self._swept(method)
-        tuned = int(shown.n_points()) if shown else 1
-        return math.prod(map(len, swept.values())) * tuned
+        n = math.prod(map(len, self._swept(method).values()))
+        shown = self.methods[method].shown
+        return n if shown is None else n * int(shown.n_points())
 
     def _swept(self, method: str) -> dict[str, tuple[Any, ...]]:
         """The values of each swept path that is a parameter of the method."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Template
 
@@ -27,28 +28,13 @@ _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learn
 _IMPUTER = "sklearn.impute.SimpleImputer"
 
 
-class NewConfig(NamedTuple):
-    """A new config.
-
-    Attributes
-    ----------
-    text : str
-        The YAML file.
-    unreadable : str
-        Why a table cannot be read with the labels that were given; empty if all tables can be read.
-    """
-
-    text: str
-    unreadable: str
-
-
 def write_config(
     name: str,
     datasets: Sequence[str] = DATASETS,
     methods: Sequence[str] = METHODS,
     metrics: Sequence[str] = METRICS,
     labels: Any = None,
-) -> NewConfig:
+) -> str:
     """Write the text of a config, and check it.
 
     Parameters
@@ -70,29 +56,30 @@ def write_config(
         When a name is unknown, the labels of a table are not given, or the parts of a method do not go together.
     """
     entries = [_read_data_set(name, labels) for name in datasets]
-    has_gaps = any(entry.has_gaps for entry in entries)
-    problems = [entry.unreadable for entry in entries if entry.unreadable]
     rows = {_name_row(method): _read_method(method) for method in methods}
+    has_gaps = any(entry.has_gaps for entry in entries)
     if has_gaps:
         for parts in rows.values():
-            steps = [_IMPUTER]
-            if "feature_space" in parts:
-                steps.append(parts["feature_space"])
-            parts["feature_space"] = steps
-    template = Path(__file__).with_suffix(".yaml.j2").read_text(encoding="utf-8")
-    text = Template(template, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True).render(
-        folder=name,
-        name=dump_line(name),
-        datasets=dump_line([entry.written for entry in entries]),
+            step = parts.get("feature_space")
+            parts["feature_space"] = [_IMPUTER, step] if step else [_IMPUTER]
+    template = Template(
+        Path(__file__).with_suffix(".yaml.j2").read_text(encoding="utf-8"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    text = template.render(
+        line=dump_line,
+        name=name,
+        datasets=[entry.written for entry in entries],
         has_gaps=has_gaps,
         hints=[entry.hint for entry in entries if entry.hint],
-        metrics=dump_line(list(metrics)),
-        metric=dump_line(metrics[0]),
-        sizes=_list_sizes(rows),
-        methods=[(dump_line(row), dump_line(_in_order(parts))) for row, parts in rows.items()],
+        metrics=list(metrics),
+        sizes=_list_sizes(rows.values()),
+        methods=rows,
     )
     experiment_from(read_yaml_text(text, "the new config").data, source="the new config", look_up=False)
-    return NewConfig(text, problems[0] if problems else "")
+    return text
 
 
 def read_labels(texts: Sequence[str] | None) -> Any:
@@ -111,7 +98,6 @@ class _DataSet:
 
     written: Any
     has_gaps: bool = False
-    unreadable: str = ""
     hint: str = ""  # how to get it, if it is not available yet
 
 
@@ -131,21 +117,17 @@ def _read_data_set(name: str, labels: Any) -> _DataSet:
 
 
 def _read_table(name: str, labels: Any) -> _DataSet:
-    """A file that does not say which columns are labels; it may be missing."""
+    """A file that does not say which columns are labels; it may be missing, or wrong, which a run will tell."""
     if labels is None:
         how = "a name, a pattern (tag_*), or how many (-6: the last six)"
         raise UserError(f"{name}: which columns are labels? --labels: {how}")
-    plain = _DataSet({name: {"labels": labels}})
-    if not Path(name).is_file():
-        return plain
-    try:
-        found = load_dataset(name, labels=labels, missing="keep")
-    except DataError as error:
-        plain.unreadable = str(error)
-        return plain
-    if found.kind_of_features == "gaps":
-        return _DataSet({name: {"labels": labels, "missing": "keep"}}, has_gaps=True)
-    return plain
+    options = {"labels": labels}
+    has_gaps = False
+    with contextlib.suppress(DataError):
+        has_gaps = load_dataset(name, labels=labels, missing="keep").kind_of_features == "gaps"
+    if has_gaps:
+        options["missing"] = "keep"
+    return _DataSet({name: options}, has_gaps)
 
 
 # -------------------------------------------------------------------- methods
@@ -161,7 +143,7 @@ def _name_row(written: str) -> str:
 
 
 def _read_method(written: str) -> dict[str, Any]:
-    """Family → component of a method."""
+    """Family → component of a method, in the order of the line."""
     method: dict[str, Any] = {}
     for part in written.split("+"):
         family, name = _read_component(part.strip())
@@ -169,7 +151,7 @@ def _read_method(written: str) -> dict[str, Any]:
             raise UserError(f"the method {written!r} has two components for the {family}; keep one")
         method[family] = name
     method["learner"] = _choose_learner(method)
-    return method
+    return {family: method[family] for family in _ORDER if family in method}
 
 
 def _read_component(written: str) -> tuple[str, str]:
@@ -203,17 +185,13 @@ def _choose_learner(method: dict[str, Any]) -> Any:
     return "ridge" if "feature_space" in method else "least_squares"
 
 
-def _in_order(method: dict[str, Any]) -> dict[str, Any]:
-    return {family: method[family] for family in _ORDER if family in method}
-
-
-def _list_sizes(rows: dict[str, dict[str, Any]]) -> list[str]:
+def _list_sizes(methods: Iterable[dict[str, Any]]) -> list[str]:
     """The path of each parameter that is the number of label dimensions of a method."""
-    paths = []
-    for method in rows.values():
+    paths: dict[str, None] = {}
+    for method in methods:
         for family in ("dual_space", "label_space"):
             if family in method:
                 space = registry.find_declaration(family, method[family])
                 if space.size_parameter in space.parameters:
-                    paths.append(f"{family}.{space.size_parameter}")
-    return list(dict.fromkeys(paths))
+                    paths[f"{family}.{space.size_parameter}"] = None
+    return list(paths)

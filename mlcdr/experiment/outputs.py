@@ -37,8 +37,12 @@ def independent_outputs(learner: Component) -> bool:
     if learner.declaration().independent_outputs:
         return True
     cls = registry.resolve("learner", learner.name)
-    conditions = _known().get(cls) if cls.__module__.startswith("sklearn.") else None
-    return conditions is not None and all(holds(learner.value(name)) for name, holds in conditions.items())
+    conditions = None
+    if cls.__module__.startswith("sklearn."):
+        conditions = _known().get(cls)
+    if conditions is None:
+        return False
+    return all(holds(learner.value(name)) for name, holds in conditions.items())
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from mlcdr.errors import ConfigError, describe
 from mlcdr.experiment.draft import Draft
-from mlcdr.experiment.problems import KeyPath
+from mlcdr.experiment.problems import KeyPath, dotted
 from mlcdr.experiment.yaml_reader import MAX_BYTES, Document, Place, read_yaml_text
 
 # The keys of this mapping are key paths themselves, so the rest of a path is one key of it.
@@ -38,7 +38,7 @@ def apply_overrides(document: Document, overrides: Overrides) -> list[str]:
     for source, key, value in changes:
         try:
             path = _put(document.data, key, value)
-        except _NowhereError as error:
+        except ValueError as error:
             problems.append(f"{source}: {error}")
         else:
             _move(document, path, Place(source))
@@ -75,12 +75,14 @@ def read_setting(text: str, form: str = "NAME=VALUE") -> tuple[str, Any]:
     return name, read_yaml_text(value, f"--set {name}", numbered=False).data
 
 
-class _NowhereError(Exception):
-    """A key path leads to something that has no keys."""
-
-
 def _put(root: Any, key: str, value: Any) -> KeyPath:
-    """Set `value` at `key` in `root` (changed in place); returns the path taken."""
+    """Set `value` at `key` in `root` (changed in place); returns the path taken.
+
+    Raises
+    ------
+    ValueError
+        When the key leads to something that has no keys.
+    """
     node, rest = root, key
     path: KeyPath = ()
     while True:
@@ -93,41 +95,39 @@ def _put(root: Any, key: str, value: Any) -> KeyPath:
         if child is None:
             child = {}
         elif isinstance(child, str) and (rest == child or rest.startswith(f"{child}.")):
-            child = {child: {}}
+            child = {child: {}}  # a component, and one of its parameters
         elif not isinstance(child, dict | list):
-            where = ".".join(map(str, path))
-            hint = ""
-            if isinstance(child, str) and len(path) == 3 and path[0] == "methods":
-                hint = f"; its parameters are at {where}.{child}; to choose another component, set {where}"
-            raise _NowhereError(f"{where} is {child!r}, which has no key {rest!r}{hint}")
+            where = dotted(path)
+            hint = f"; its parameters are at {where}.{child}" if path[0] == "methods" else ""
+            raise ValueError(f"{where} is {child!r}, which has no key {rest!r}{hint}")
         node[step] = child
         node = child
 
 
 def _step(node: Any, path: KeyPath, rest: str) -> tuple[Any, str]:
     """The first key or index of `rest` in `node`, and what remains of it."""
+    step, _, remains = rest.partition(".")
     if isinstance(node, list):
-        index, _, rest = rest.partition(".")
-        if not (index.isascii() and index.isdigit() and int(index[:9]) < len(node)):
-            where = ".".join(map(str, path))
-            raise _NowhereError(f"{where} is a list of {len(node)} items, numbered from 0; it has no item {index!r}")
-        return int(index), rest
-    known = [k for k in node if rest == k or rest.startswith(f"{k}.")]
+        if not (step.isascii() and step.isdigit() and int(step[:9]) < len(node)):
+            items = f"a list of {len(node)} items, numbered from 0"
+            raise ValueError(f"{dotted(path)} is {items}; it has no item {step!r}")
+        return int(step), remains
+    known = [key for key in node if rest == key or rest.startswith(f"{key}.")]
     if known:
         step = max(known, key=len)
         return step, rest[len(step) + 1 :]
     if path in _WHOLE_KEYS:
         return rest, ""
-    step, _, rest = rest.partition(".")
     if not step:
-        raise _NowhereError("a key is empty; expected key.path=value")
-    return step, rest
+        raise ValueError("a key is empty; expected key.path=value")
+    return step, remains
 
 
 def _move(document: Document, path: KeyPath, place: Place) -> None:
     """Set the place of `path`, of what is below it, and of every new key above it to `place`."""
-    for known in [p for p in document.places if p[: len(path)] == path]:
-        del document.places[known]
+    for known in list(document.places):
+        if known[: len(path)] == path:
+            del document.places[known]
     document.places[path] = place
     for length in range(1, len(path)):
         document.places.setdefault(path[:length], place)
@@ -167,9 +167,9 @@ def write_out_defaults(draft: Draft) -> None:
         own = {} if written is None else written
         if not isinstance(own, dict):
             continue
-        tune, usual = own.get("tune"), defaults.get("tune")
         inherited: list[KeyPath] = [(key,) for key in defaults if key not in own]
         methods[name] = {**defaults, **own}
+        tune, usual = own.get("tune"), defaults.get("tune")
         if isinstance(tune, dict) and isinstance(usual, dict):
             inherited += [("tune", key) for key in usual if key not in tune]
             methods[name]["tune"] = {**usual, **tune}

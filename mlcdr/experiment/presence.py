@@ -28,47 +28,42 @@ def settle_datasets(draft: Draft, look_up: bool) -> dict[int, DatasetSpec]:
         Whether the files must be there.
     """
     part = part_of(draft)
-    settled = {}
-    names: set[str] = set()
+    settled: dict[int, DatasetSpec] = {}
     listed: dict[object, str] = {}
     absent: dict[KeyPath, NotFetchedError] = {}
     for i, spec in draft.entries("datasets").items():
         here: KeyPath = ("datasets", i)
+        name = spec.short_name(part)
         files = None
         if look_up and spec.source is not None:
             try:
-                files = _locate(spec, part)
+                files = locate(spec.source, part)
+                check_form_options(files.paths[0], files.form, spec.params)
             except NotFetchedError as error:
                 absent[here] = error
             except DataError as error:
                 draft.add(here, str(error))
-        name = spec.short_name(part)
-        if name.casefold() in names:
+        if name.casefold() in listed:
             draft.add(here, f"the data set {name!r} is listed twice; results are kept by its name")
         elif files is not None:
-            name = name if "path" in spec.params else files.name
-            first = listed.setdefault(_identity(spec, files), spec.name)
-            if first != spec.name:
-                draft.add(here, f"{spec.name!r} is the same data set as {first!r}; keep one")
+            same = listed.setdefault(_identity(spec, files), spec.name)
+            if same != spec.name:
+                draft.add(here, f"{spec.name!r} is the same data set as {same!r}; keep one")
             if files.xml is not None and "labels" in spec.params:
                 draft.add(here, f"{files.xml} names the labels; leave out the option `labels`")
-        names.add(name.casefold())
+            if "path" not in spec.params:
+                name = files.name
+        listed[name.casefold()] = spec.name
         settled[i] = spec if is_path(spec.name) else spec.model_copy(update={"name": name})
     _report_absent(absent, ("datasets",), draft)
     return settled
 
 
-def _locate(spec: DatasetSpec, part: Part) -> DataFiles:
-    """The files of a data set, to which its options must apply."""
-    files = locate(str(spec.source), part)
-    check_form_options(files.paths[0], files.form, spec.params)
-    return files
-
-
 def _identity(spec: DatasetSpec, files: DataFiles) -> object:
     """What two data sets share only if they are the same: the files, and the options with which they are read."""
-    options = sorted((key, str(value)) for key, value in spec.params.items() if key != "path")
-    return (*(path.resolve() for path in files.paths), *options)
+    paths = [path.resolve() for path in files.paths]
+    options = {key: value for key, value in spec.params.items() if key != "path"}
+    return repr((paths, sorted(options.items())))
 
 
 def settle_folds(folds: FromFile, names: Sequence[str], draft: Draft, look_up: bool) -> FromFile:
@@ -91,16 +86,17 @@ def settle_folds(folds: FromFile, names: Sequence[str], draft: Draft, look_up: b
             absent["splits", "path", i] = error
         except DataError as error:
             draft.add(("splits", "path"), str(error))
-    _report_absent(absent, ("splits", "path"), draft, folds=True)
+    _report_absent(absent, ("splits", "path"), draft)
     return folds.settled(draft.folder, names)
 
 
-def _report_absent(absent: Mapping[KeyPath, NotFetchedError], path: KeyPath, draft: Draft, folds: bool = False) -> None:
+def _report_absent(absent: Mapping[KeyPath, NotFetchedError], path: KeyPath, draft: Draft) -> None:
     """Report what can be downloaded in one line, with one command for all of it."""
-    if len(absent) == 1:
-        for where, error in absent.items():
-            draft.add(where, str(error))
-    elif absent:
+    if len(absent) > 1:
         names = [error.name for error in absent.values()]
-        what = "the folds of " if folds else ""
-        draft.add(path, f"{what}{', '.join(names)} are not in the data folders; {how_to_get(names, folds)}")
+        of_folds = path[0] == "splits"
+        what = f"the folds of {', '.join(names)}" if of_folds else ", ".join(names)
+        draft.add(path, f"{what} are not in the data folders; {how_to_get(names, of_folds)}")
+        return
+    for where, error in absent.items():
+        draft.add(where, str(error))

@@ -17,9 +17,6 @@ KeyPath = tuple[str | int, ...]
 
 def dotted(path: KeyPath) -> str:
     """The key path as text: `methods.CPLST.learner`."""
-    text = ".".join(map(str, path))
-    if text.isprintable():
-        return text
     steps = map(str, path)
     return ".".join(step if step.isprintable() else repr(step) for step in steps)
 
@@ -63,7 +60,8 @@ def refusal(*problems: Problem) -> ValidationError:
 
 
 def _as_pydantic(problem: Problem) -> InitErrorDetails:
-    kind = PydanticCustomError("problem", "{text}", {"text": problem.text, "code": problem.code})
+    context = {"text": problem.text, "code": problem.code}
+    kind = PydanticCustomError("problem", "{text}", context)
     return InitErrorDetails(type=kind, loc=problem.path, input=None)
 
 
@@ -75,7 +73,7 @@ def problems_of(error: ValidationError) -> list[Problem]:
 def _read_finding(item: Any) -> Problem:
     path = tuple(step for step in item["loc"] if step != "[key]")  # pydantic's word for the key itself
     if item["type"] == "problem":
-        return Problem(path, item["ctx"]["text"], item["ctx"]["code"])
+        return Problem(path, **item["ctx"])
     return Problem(path, _describe_finding(item), item["type"])
 
 
@@ -154,7 +152,7 @@ def _describe_finding(item: Any) -> str:
     if kind in ("too_short", "string_too_short"):
         return "must not be empty"
     if kind == "literal_error":
-        allowed = [each.strip("'") for each in re.findall(r"'[^']*'|[^\s,']+", context["expected"]) if each != "or"]
+        allowed = re.findall(r"'([^']*)'", context["expected"])  # 'a', 'b' or 'c'
         hint = suggest_name(str(value), allowed)
         return f"must be one of {', '.join(allowed)}, found {describe(value)}{hint}"
     if kind in _LIMITS:

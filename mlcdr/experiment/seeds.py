@@ -19,8 +19,10 @@ def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:
     >>> first.generate_state(2).tolist() == again.generate_state(2).tolist() != other.generate_state(2).tolist()
     True
     """
-    key = tuple(
-        name if isinstance(name, int) else int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
-        for name in names
-    )
-    return np.random.SeedSequence(seed, spawn_key=key)
+    key = []
+    for name in names:
+        if isinstance(name, str):
+            digest = hashlib.sha256(name.encode()).digest()
+            name = int.from_bytes(digest[:16], "big")
+        key.append(name)
+    return np.random.SeedSequence(seed, spawn_key=tuple(key))

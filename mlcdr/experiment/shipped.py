@@ -14,16 +14,19 @@ from mlcdr.errors import ConfigError, UserError, suggest_name
 _YAML = (".yaml", ".yml")
 
 
+_PACKAGE = Path(__file__).parents[1]
+
+
 def shipped_folder(kind: str) -> Path:
     """The folder of the `configs` or the `examples`: the checkout's, or the package's own copy."""
     checkout = checkout_folder()
-    return (checkout.parent if checkout is not None else Path(__file__).parents[1]) / kind
+    root = _PACKAGE if checkout is None else checkout.parent
+    return root / kind
 
 
 def record_folder() -> Path:
     """The folder of the record: the checkout's `results/record`, or the package's own copy."""
-    checkout = checkout_folder()
-    return checkout.parent / "results" / "record" if checkout is not None else Path(__file__).parents[1] / "record"
+    return shipped_folder("record" if checkout_folder() is None else "results/record")
 
 
 def shipped_configs() -> dict[str, Path]:
@@ -54,19 +57,20 @@ def find_config(path: Path) -> Path:
         return path
     known = shipped_configs()
     name = path.as_posix()
-    if path.suffix not in _YAML:
-        if name in known:
-            own = Path(f"{path.name}.yaml")  # where `mlcdr example` puts a copy
-            if own.is_file() and own.read_bytes() != known[name].read_bytes():
-                raise ConfigError(
-                    [f"{path}: is a config that comes with mlcdr, and ./{own} is here and differs; write {own} for it"]
-                )
-            return known[name]
+    if path.suffix in _YAML:
+        plain = f"/{path.with_suffix('').as_posix()}"
+        names = [each for each in known if plain.endswith(f"/{each}")]
+        hint = ""
+        if names:
+            hint = f"; mlcdr comes with it: `mlcdr run {names[0]}`, or `mlcdr example {names[0]}` for a copy"
+        raise ConfigError([f"{path}: no such file{hint}"])
+    if name not in known:
         raise ConfigError([f"{path}: no such file, and no config that comes with mlcdr{suggest_name(name, known)}"])
-    plain = path.with_suffix("").as_posix()
-    name = next((each for each in known if plain == each or plain.endswith(f"/{each}")), "")
-    hint = f"; mlcdr comes with it: `mlcdr run {name}`, or `mlcdr example {name}` for a copy" if name else ""
-    raise ConfigError([f"{path}: no such file{hint}"])
+    own = Path(f"{path.name}.yaml")  # where `mlcdr example` puts a copy
+    if own.is_file() and own.read_bytes() != known[name].read_bytes():
+        both = f"is a config that comes with mlcdr, and ./{own} is here and differs"
+        raise ConfigError([f"{path}: {both}; write {own} for it"])
+    return known[name]
 
 
 def shipped_files(name: str) -> list[Path]:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, TypeAdapter, field_validator, model_serializer
 
@@ -25,12 +25,11 @@ def _number_of_rows(value: object, right: str, all_rows: bool) -> float | int:
     if isinstance(value, str) and value.endswith("%"):
         with contextlib.suppress(ArithmeticError):
             number = float(Decimal(value[:-1]) / 100)
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise ValueError(f"{right}, found {value!r}")
-    possible = 0 < number < 1 or (all_rows and number == 1) if isinstance(number, float) else number >= 1
-    if not possible:
-        raise ValueError(f"{right}, found {value}")
-    return number
+    if isinstance(number, float) and (0 < number < 1 or (all_rows and number == 1)):
+        return number
+    if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
+        return number
+    raise ValueError(f"{right}, found {number!r}")
 
 
 def _labelled(value: object) -> object:
@@ -41,7 +40,9 @@ def _labelled(value: object) -> object:
 def _describe_share(upper: str, text: str, *more: dict[str, Any]) -> dict[str, Any]:
     """The JSON schema of a share below (or up to) 1, or a number of rows; `text`: the pattern of others."""
     share = {"type": "number", "exclusiveMinimum": 0, upper: 1}
-    return {"anyOf": [share, {"type": "integer", "minimum": 1}, {"type": "string", "pattern": text}, *more]}
+    number = {"type": "integer", "minimum": 1}
+    other = {"type": "string", "pattern": text}
+    return {"anyOf": [share, number, other, *more]}
 
 
 Labelled = Annotated[
@@ -96,8 +97,11 @@ class _Splits(Strict):
     @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it, defaults written out but for options that are off."""
-        found = {key: value for key, value in self if value is not None and value is not False}
-        return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items() if v != ()}
+        found = {}
+        for key, value in self:
+            if value not in (None, ()) and value is not False:
+                found[key] = list(value) if isinstance(value, tuple) else value
+        return found
 
 
 class Shuffle(_Splits):
@@ -185,16 +189,15 @@ class FromFile(_Splits):
 
     def beside(self, folder: Path) -> "FromFile":
         """The same with `folders` made absolute, relative to `folder`, that of the config; without any, this folder."""
-        return self.model_copy(update={"folders": tuple(str(folder / each) for each in self.folders or (".",))})
+        absolute = [str(folder / each) for each in self.folders or (".",)]
+        return self.model_copy(update={"folders": tuple(absolute)})
 
     def settled(self, folder: Path, dataset_names: Sequence[str]) -> "FromFile":
         """The same with the `folders` (of `beside`, and the working directory) that hold a file of some data set."""
-        places = dict.fromkeys([*self.beside(folder).folders, str(Path.cwd())])
         files = [self.file_for(name) for name in dataset_names]
-        relative = [file for file in files if not file.is_absolute()]
         held = []
-        for place in places:
-            if any(fold_files.is_file(Path(place) / file) for file in relative):
+        for place in dict.fromkeys([*self.beside(folder).folders, str(Path.cwd())]):
+            if any(fold_files.is_file(Path(place) / file) for file in files if not file.is_absolute()):
                 held.append(place)
         return self.model_copy(update={"folders": tuple(held)})
 
@@ -209,32 +212,36 @@ class FromFile(_Splits):
         return fold_files.find(self.file_for(dataset_name), self.folders, dataset_name)
 
 
-_KINDS: dict[str, type[_Splits]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
+_KINDS: dict[str, type[_Splits]] = {
+    "shuffle": Shuffle,
+    "kfold": KFold,
+    "predefined": Predefined,
+    "file": FromFile,
+}
 
 
 def _of_its_kind(written: object) -> object:
     """The splits of the kind that is written."""
     if not isinstance(written, Mapping):
         return written
-    listing = f"(one of: {', '.join(_KINDS)})"
     kind = written.get("kind")
-    if kind is None:
-        raise refusal(Problem(("kind",), f"this key is missing {listing}"))
-    if kind not in tuple(_KINDS):
-        raise refusal(Problem(("kind",), f"unknown kind {kind!r}{suggest_name(str(kind), _KINDS)} {listing}"))
-    return _KINDS[kind].model_validate(written)
+    if kind in list(_KINDS):
+        return _KINDS[kind].model_validate(written)
+    wrong = "this key is missing" if kind is None else f"unknown kind {kind!r}{suggest_name(str(kind), _KINDS)}"
+    raise refusal(Problem(("kind",), f"{wrong} (one of: {', '.join(_KINDS)})"))
 
 
-SplitSpec = Annotated[
-    Shuffle | KFold | Predefined | FromFile, Field(discriminator="kind"), BeforeValidator(_of_its_kind)
-]
+AnySplits: TypeAlias = Shuffle | KFold | Predefined | FromFile
+SplitSpec = Annotated[AnySplits, Field(discriminator="kind"), BeforeValidator(_of_its_kind)]
 
 
-def number_of_splits(spec: Shuffle | KFold | Predefined | FromFile) -> int:
+def number_of_splits(spec: AnySplits) -> int:
     """How many splits of a data set there are; of folds in a file, how many of each."""
-    return spec.repeats * (spec.folds if isinstance(spec, KFold) else 1)
+    if isinstance(spec, KFold):
+        return spec.repeats * spec.folds
+    return spec.repeats
 
 
-def seed_of(spec: Shuffle | KFold | Predefined | FromFile) -> int:
+def seed_of(spec: AnySplits) -> int:
     """The seed of all randomness; 0 where the splits have none."""
     return spec.seed if isinstance(spec, Shuffle | KFold) else 0

@@ -36,13 +36,16 @@ def count_evidence(labels: Any, pairs: bool, group_of_row: Integers) -> tuple[An
     -------
     csr_array (G×(P + K)), array (G)
     """
-    n, sizes = len(group_of_row), np.bincount(group_of_row)
+    n = len(group_of_row)
+    sizes = np.bincount(group_of_row)
     if labels is None:
         return sparse.csr_array((len(sizes), 0), dtype=np.int64), sizes
     Y = sparse.csr_array(labels, dtype=np.int64)
     if pairs:
-        Y = sparse.csr_array(sparse.hstack([label_pairs(Y), Y], format="csr"))
-    groups = sparse.csr_array((np.ones(n, np.int64), (group_of_row, np.arange(n))))
+        both = sparse.hstack([label_pairs(Y), Y], format="csr")
+        Y = sparse.csr_array(both)
+    ones = np.ones(n, np.int64)
+    groups = sparse.csr_array((ones, (group_of_row, np.arange(n))))
     return sparse.csr_array(groups @ Y), sizes
 
 
@@ -53,17 +56,21 @@ def label_pairs(Y: Any) -> Any:
     """
     Y = sparse.csr_array(Y)
     Y.sort_indices()
-    sizes, n_labels = np.diff(Y.indptr), Y.shape[1]
-    codes, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    n, n_labels = Y.shape
+    sizes = np.diff(Y.indptr)
+    codes = [np.zeros(0, np.int64)]
+    rows = [np.zeros(0, np.int64)]
     for size in np.unique(sizes[sizes > 1]):
         at = np.flatnonzero(sizes == size)
-        of = Y.indices[Y.indptr[at][:, None] + np.arange(size)].astype(np.int64)
+        positions = Y.indptr[at][:, None] + np.arange(size)
+        labels = Y.indices[positions].astype(np.int64)
         first, second = np.triu_indices(size, 1)
-        codes.append((of[:, first] * n_labels + of[:, second]).ravel())
+        pairs = labels[:, first] * n_labels + labels[:, second]
+        codes.append(pairs.ravel())
         rows.append(np.repeat(at, len(first)))
     found, columns = np.unique(np.concatenate(codes), return_inverse=True)
-    row = np.concatenate(rows)
-    return sparse.csr_array((np.ones(len(row), np.int64), (row, columns)), shape=(Y.shape[0], len(found)))
+    ones = np.ones(len(columns), np.int64)
+    return sparse.csr_array((ones, (np.concatenate(rows), columns)), shape=(n, len(found)))
 
 
 def part_sizes(shares: Sequence[int], n: int) -> Integers:
@@ -96,42 +103,72 @@ def deal(counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.
         Random words, which decide the order and ties.
     """
     order = np.argsort(words, kind="stable")
-    counts, sizes, words = counts[order], sizes[order], words[order]
-    shared, whole = np.asarray(shares, dtype=np.int64), sum(shares)
-    room, left_of_rows = part_sizes(shares, int(sizes.sum())), int(sizes.sum()) * shared
-    left = np.asarray(counts.sum(axis=0), dtype=np.int64)
-    missing = np.outer(left, shared)
-    left[left == 0] = _NONE_LEFT
-    part = np.full(len(sizes), -1)
-    occupied = np.zeros(len(shares), dtype=bool)
-    waiting = len(sizes)
-    starts, columns, numbers = counts.indptr.tolist(), counts.indices, counts.data
+    dealing = _Dealing(counts[order], sizes[order], shares, words[order])
+    by_label = dealing.counts.tocsc()
+    while counts.shape[1]:
+        label = int(dealing.left.argmin())
+        if dealing.left[label] == _NONE_LEFT:
+            break
+        its = slice(by_label.indptr[label], by_label.indptr[label + 1])
+        for item in by_label.indices[its].tolist():
+            if dealing.part[item] < 0:
+                dealing.place(item, dealing.missing[label])
+    for item in np.flatnonzero(dealing.part < 0).tolist():
+        dealing.place(item, dealing.left_of_rows)
+    dealt = np.empty_like(dealing.part)
+    dealt[order] = dealing.part
+    return dealt
 
-    def place(item: int, wanted: Integers) -> None:
-        nonlocal waiting
-        is_open = ~occupied if waiting <= len(occupied) - occupied.sum() else room > 0
+
+class _Dealing:
+    """Items while they are dealt, one after another.
+
+    Attributes
+    ----------
+    part : array (items)
+        The part of each item; −1 as long as it has none.
+    room : array (parts)
+        How many rows each part still takes.
+    left : array (labels)
+        How many rows with each label are left.
+    missing, left_of_rows : array (labels × parts), array (parts)
+        What each part lacks of each label, and of rows.
+    """
+
+    def __init__(self, counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.uint64]):
+        n = int(sizes.sum())
+        self.counts, self.sizes, self.words = counts, sizes, words
+        self.whole = sum(shares)
+        self.room = part_sizes(shares, n)
+        self.left = np.asarray(counts.sum(axis=0), dtype=np.int64)
+        self.missing = np.outer(self.left, np.asarray(shares, dtype=np.int64))
+        self.left_of_rows = n * np.asarray(shares, dtype=np.int64)
+        self.left[self.left == 0] = _NONE_LEFT
+        self.part = np.full(len(sizes), -1)
+        self.is_empty = np.ones(len(shares), dtype=bool)
+        self.waiting = len(sizes)
+        self.starts = counts.indptr.tolist()
+
+    def place(self, item: int, wanted: Integers) -> None:
+        """Put an item into the part with the largest number of those in `wanted`."""
+        is_open = self.room > 0
+        if self.waiting <= self.is_empty.sum():
+            is_open = self.is_empty
         wanted = np.where(is_open, wanted, _CLOSED)
         best = np.flatnonzero(wanted == wanted.max())
         if len(best) > 1:
-            rows = left_of_rows[best]
+            rows = self.left_of_rows[best]
             best = best[rows == rows.max()]
-        j = best[int(words[item]) % len(best)]
-        part[item], occupied[j], waiting = j, True, waiting - 1
-        room[j] -= sizes[item]
-        left_of_rows[j] -= whole * sizes[item]
-        its = slice(starts[item], starts[item + 1])
-        missing[columns[its], j] -= whole * numbers[its]
-        remaining = left[columns[its]] - numbers[its]
+        j = best[int(self.words[item]) % len(best)]
+        self.part[item] = j
+        self.is_empty[j] = False
+        self.waiting -= 1
+        self.room[j] -= self.sizes[item]
+        self.left_of_rows[j] -= self.whole * self.sizes[item]
+        its = slice(self.starts[item], self.starts[item + 1])
+        columns = self.counts.indices[its]
+        numbers = self.counts.data[its]
+        self.missing[columns, j] -= self.whole * numbers
+        remaining = self.left[columns] - numbers
         remaining[remaining == 0] = _NONE_LEFT
-        left[columns[its]] = remaining
-
-    by_label = counts.tocsc()
-    while counts.shape[1] and left[label := int(left.argmin())] != _NONE_LEFT:
-        for item in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]].tolist():
-            if part[item] < 0:
-                place(item, missing[label])
-    for item in np.flatnonzero(part < 0).tolist():
-        place(item, left_of_rows)
-    dealt = np.empty_like(part)
-    dealt[order] = part
-    return dealt
+        self.left[columns] = remaining

@@ -76,11 +76,12 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
         families = families_of(specs, dataset.n_labels, hidden) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
-            if str(labelled) not in splits:
-                splits[str(labelled)] = list(map(write_split, data.identities(labelled)))
+            name = str(labelled)
+            if name not in splits:
+                splits[name] = [write_split(identity) for identity in data.identities(labelled)]
             shown = tuple((path, method_text(value)) for path, value in point.items())
             program = program_version(spec)
-            keys = trial_keys(experiment, method, spec, dataset, splits[str(labelled)])
+            keys = trial_keys(experiment, method, spec, dataset, splits[name])
             for i, key in enumerate(keys):
                 trials.append(Trial(key, dataset.name, method, shown, i, spec, family, program, labelled))
     return trials

@@ -23,19 +23,22 @@ a setting for that data set, and nothing is chosen).
             Many papers report this; the numbers are too good, and every table states it.
 """
 
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from mlcdr.errors import describe, list_known
+from mlcdr.experiment.entries import MetricSpec
 from mlcdr.experiment.problems import Strict
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.lazy_numpy import np
-from mlcdr.metrics import METRICS, Metric, find, hint, resolve, target
+from mlcdr.metrics import METRICS, hint, resolve, target
 
 ALL_SIZES = "_all_dims"
 MAX_POINTS = 100_000
@@ -63,71 +66,78 @@ class Distribution:
         if self.name == "uniform":
             value = self.low + share * (self.high - self.low)
         else:
-            value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
-        return min(max(float(f"{value:.6g}"), self.low), self.high)
+            low, high = math.log(self.low), math.log(self.high)
+            value = math.exp(low + share * (high - low))
+        rounded = float(f"{value:.6g}")
+        return min(max(rounded, self.low), self.high)
 
     def plain(self) -> dict[str, list[float]]:
         """As a config writes it."""
         return {self.name: [self.low, self.high]}
 
 
-def _spell_powers(name: str, first: float, last: float, step: float = 1) -> tuple[float, ...]:
-    if step <= 0 or last < first or last > 300 or first < -300:
-        raise ValueError
-    count = (last - first) / step + 1e-9 + 1
-    _check_count(name, count)
-    return tuple({"log2": 2.0, "log10": 10.0}[name] ** (first + i * step) for i in range(int(count)))
+def _spell_powers(base: float, first: float, last: float, step: float = 1) -> tuple[float, ...] | None:
+    if not (step > 0 and -300 <= first <= last <= 300):
+        return None
+    count = _count((last - first) / step + 1e-9 + 1)
+    return tuple(base ** (first + i * step) for i in range(count))
 
 
-def _spell_integers(name: str, first: int, last: int) -> tuple[int, ...]:
+def _spell_integers(first: int, last: int) -> tuple[int, ...] | None:
     if not (isinstance(first, int) and isinstance(last, int) and first <= last):
-        raise ValueError
-    _check_count(name, last - first + 1)
-    return tuple(range(first, last + 1))
+        return None
+    return tuple(first + i for i in range(_count(last - first + 1)))
 
 
-def _check_count(name: str, count: float) -> None:
-    if count > MAX_POINTS:  # before they are spelt out, which would fill any memory
-        raise OverflowError(f"`{name}` gives {count:.3g} values; {MAX_POINTS:,} are the most")
+def _count(number: float) -> int:
+    """A number of values, if they may be spelt out: any more could fill the memory."""
+    if number > MAX_POINTS:
+        raise ValueError(f"{number:.3g} values are too many; {MAX_POINTS:,} are the most")
+    return int(number)
 
 
-def _distribution(name: str, low: float, high: float) -> Distribution:
+def _distribution(name: str, low: float, high: float) -> Distribution | None:
     if not (low < high and math.isfinite(high - low) and (low > 0 or name == "uniform")):
-        raise ValueError
+        return None
     return Distribution(name, float(low), float(high))
 
 
 _POWERS = "[from, to, step]` with numbers, from ≤ to, step > 0"
 SHORT_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "log2": (_POWERS, _spell_powers),
-    "log10": (_POWERS, _spell_powers),
+    "log2": (_POWERS, partial(_spell_powers, 2.0)),
+    "log10": (_POWERS, partial(_spell_powers, 10.0)),
     "integers": ("[from, to]` with whole numbers, from ≤ to", _spell_integers),
-    "uniform": ("[from, to]` with numbers, from < to", _distribution),
-    "loguniform": ("[from, to]` with numbers, 0 < from < to", _distribution),
+    "uniform": ("[from, to]` with numbers, from < to", partial(_distribution, "uniform")),
+    "loguniform": ("[from, to]` with numbers, 0 < from < to", partial(_distribution, "loguniform")),
 }
-"""Short form → the text of its arguments, and the function that makes values of them."""
+"""Short form → the text of its arguments, and the function that makes values of them (None: of these it cannot)."""
 
 
 def _values(written: object) -> object:
     """A list of values; one in a short form ({log2: [from, to, step]}: 2^from, …, 2^to) spelt out; a distribution."""
     if isinstance(written, Distribution):
         return written
-    if isinstance(written, dict) and len(written) == 1 and (name := next(iter(written))) in SHORT_FORMS:
-        right, make = SHORT_FORMS[name]
-        numbers = written[name]
-        if isinstance(numbers, list | tuple) and all(type(n) in (int, float) for n in numbers):
-            try:
-                return make(name, *numbers)
-            except OverflowError as error:
-                raise ValueError(str(error)) from None
-            except (TypeError, ValueError):  # too many numbers or too few; such as cannot be
-                pass
-        raise ValueError(f"must be `{name}: {right}")
+    if isinstance(written, dict) and len(written) == 1:
+        ((name, numbers),) = written.items()
+        if name in SHORT_FORMS:
+            return _spell(name, numbers)
     if not isinstance(written, list | tuple):
         raise ValueError(f"must be a list of values, or one of {', '.join(SHORT_FORMS)}, found {describe(written)}")
     if not written:
         raise ValueError("must not be empty")
     return tuple(written)
+
+
+def _spell(name: str, numbers: object) -> Any:
+    """The values that a short form stands for."""
+    right, make = SHORT_FORMS[name]
+    values = None
+    if isinstance(numbers, list | tuple) and all(type(number) in (int, float) for number in numbers):
+        with contextlib.suppress(TypeError):  # too many numbers, or too few
+            values = make(*numbers)
+    if values is None:
+        raise ValueError(f"must be `{name}: {right}")
+    return values
 
 
 Values = Annotated[Any, BeforeValidator(_values)]
@@ -136,29 +146,24 @@ Values = Annotated[Any, BeforeValidator(_values)]
 
 def listed(values: Sequence[Any] | Distribution) -> tuple[Any, ...]:
     """The values, or a distribution's ends."""
-    return (values.low, values.high) if isinstance(values, Distribution) else tuple(values)
+    if isinstance(values, Distribution):
+        return values.low, values.high
+    return tuple(values)
 
 
 def _size(grid: Mapping[str, Any]) -> float:
-    return math.prod(math.inf if isinstance(values, Distribution) else len(values) for values in grid.values())
+    """How many points a grid has; infinite with a distribution."""
+    size: float = 1
+    for values in grid.values():
+        size *= math.inf if isinstance(values, Distribution) else len(values)
+    return size
 
 
 def _plain(grid: Mapping[str, Any]) -> dict[str, Any]:
-    return {path: v.plain() if isinstance(v, Distribution) else list(v) for path, v in grid.items()}
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """What a choice is made by: a metric of METRICS and its options; `summed` over all sizes of the code."""
-
-    name: str
-    options: Mapping[str, Any]
-    summed: bool
-
-    @property
-    def metric(self) -> Metric:
-        """The metric."""
-        return find(self.name)
+    plain = {}
+    for path, values in grid.items():
+        plain[path] = values.plain() if isinstance(values, Distribution) else list(values)
+    return plain
 
 
 class TuneSpec(Strict):
@@ -191,20 +196,17 @@ class TuneSpec(Strict):
     @model_validator(mode="before")
     @classmethod
     def _with_defaults(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("scope") != "test":
-            return {"metric": "hamming_loss", "folds": 5} | {k: v for k, v in data.items() if v is not None}
-        return data
+        if not isinstance(data, dict) or data.get("scope") == "test":
+            return data
+        written = {key: value for key, value in data.items() if value is not None}
+        return {"metric": "hamming_loss", "folds": 5, **written}
 
     @model_validator(mode="after")
     def _agrees(self) -> "TuneSpec":
         if self.scope == "test":
-            for name in ("metric", "folds"):
-                if getattr(self, name) is not None:
-                    raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
-            if self.grids:
-                raise ValueError("`scope: test` has one grid for all data sets; leave out `grids`")
-            if self.search in ("halving", "optuna"):
-                raise ValueError(f"`scope: test` runs every point; `search: {self.search}` leaves some out")
+            self._refuse(self.metric or self.folds, "takes each metric's own best on the test rows", "metric and folds")
+            self._refuse(self.grids, "has one grid for all data sets", "grids")
+            self._refuse(self.search in ("halving", "optuna"), "runs every point", f"search: {self.search}")
         if self.search == "grid" and self.points is not None:
             raise ValueError("`search: grid` tries all points; leave out `points`, or take `search: random`")
         if self.search in ("random", "optuna") and self.points is None:
@@ -212,15 +214,23 @@ class TuneSpec(Strict):
         for name, grid in {"": self.grid, **self.grids}.items():
             if set(grid) != set(self.grid):
                 raise ValueError(f"grids: that of {name} must be over the paths of `grid`: {', '.join(self.grid)}")
-            if self.n_points(name) > MAX_POINTS:
-                if self.n_points(name) == math.inf:
-                    raise ValueError("a distribution has no end of points; take `search: random` and give `points`")
-                raise ValueError(f"a grid has {self.n_points(name):,} points; {MAX_POINTS:,} are the most")
+            n = self.n_points(name)
+            if n == math.inf:
+                raise ValueError("a distribution has no end of points; take `search: random` and give `points`")
+            if n > MAX_POINTS:
+                raise ValueError(f"a grid has {n:,} points; {MAX_POINTS:,} are the most")
         return self
+
+    def _refuse(self, given: object, why: str, key: str) -> None:
+        if given:
+            raise ValueError(f"`scope: {self.scope}` {why}; leave out `{key}`")
 
     def grid_of(self, dataset: str = "") -> dict[str, Any]:
         """The grid of a data set, its paths in the order of `grid`."""
-        own = {name.casefold(): grid for name, grid in self.grids.items()}.get(dataset.casefold(), self.grid)
+        own = self.grid
+        for name, grid in self.grids.items():
+            if name.casefold() == dataset.casefold():
+                own = grid
         return {path: own[path] for path in self.grid}
 
     def n_points(self, dataset: str = "") -> float:
@@ -229,22 +239,26 @@ class TuneSpec(Strict):
 
     def point_at(self, shares: Sequence[float], dataset: str = "") -> Point:
         """The point that lies, along each path in turn, at a share (0 to 1) of its values."""
-        return {
-            path: values.quantile(share)
-            if isinstance(values, Distribution)
-            else values[min(int(share * len(values)), len(values) - 1)]
-            for (path, values), share in zip(self.grid_of(dataset).items(), shares, strict=True)
-        }
+        point = {}
+        for (path, values), share in zip(self.grid_of(dataset).items(), shares, strict=True):
+            if isinstance(values, Distribution):
+                point[path] = values.quantile(share)
+            else:
+                position = int(share * len(values))
+                point[path] = values[min(position, len(values) - 1)]
+        return point
 
     def candidates(self, seed: int, dataset: str = "") -> list[Point]:
         """The points to try: all of the grid, the last path changing fastest; or those that are drawn of it."""
-        grid, n = self.grid_of(dataset), int(self.n_points(dataset))
+        grid = self.grid_of(dataset)
+        n = int(self.n_points(dataset))
         if n == _size(grid):
             return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
         words = np.random.PCG64(seed_sequence(seed, "tune", *grid))
         drawn: dict[str, Point] = {}
         for _ in range(100 * n):  # a narrow distribution has fewer points than are asked for
-            point = self.point_at([word / 2**64 for word in words.random_raw(len(grid)).tolist()], dataset)
+            shares = words.random_raw(len(grid)) / 2**64
+            point = self.point_at(shares.tolist(), dataset)
             drawn.setdefault(repr(point), point)
             if len(drawn) == n:
                 break
@@ -260,32 +274,47 @@ class TuneSpec(Strict):
         steps = 0  # of which there may be as many as points last, and as leave each fold two rows
         while KEPT ** (steps + 1) <= n and n_rows // KEPT ** (steps + 1) >= 2 * self.n_folds:
             steps += 1
-        return [(-(-n // KEPT**step), n_rows // KEPT ** (steps - step)) for step in range(steps + 1)]
+        rungs = []
+        for step in range(steps + 1):
+            points = math.ceil(n / KEPT**step)
+            rungs.append((points, n_rows // KEPT ** (steps - step)))
+        return rungs
 
     def n_fits(self, dataset: str, n_rows: int) -> int:
         """How many fits a choice from `n_rows` rows takes, at most; none where there is a single point."""
-        n = self.n_points(dataset)
-        return 0 if n == 1 else sum(points for points, _ in self.rungs(int(n), n_rows)) * self.n_folds
+        n = int(self.n_points(dataset))
+        if n == 1:
+            return 0
+        return self.n_folds * sum(points for points, _ in self.rungs(n, n_rows))
 
-    def criterion(self, metrics: Iterable[tuple[str, str, Mapping[str, Any]]]) -> "Criterion":
-        """What to choose by, from the experiment's metrics (label, name, options): one of them, or any by its name.
+    @property
+    def summed(self) -> bool:
+        """Whether the metric is summed over all sizes of the code."""
+        return (self.metric or "").endswith(ALL_SIZES)
+
+    def criterion(self, metrics: Iterable[MetricSpec]) -> MetricSpec:
+        """The metric to choose by: one of the experiment's metrics, or any by its name.
 
         Raises
         ------
         ValueError
             When there is no such metric, or it is a time or has no better direction.
         """
-        written = self.metric or ""
-        summed = written.endswith(ALL_SIZES)
-        wanted = written.removesuffix(ALL_SIZES)
-        labelled = {label: (name, options) for label, name, options in metrics}
-        name, options = labelled.get(wanted) or resolve(wanted)
-        if target(name) is not None:  # a function of one's own, with its direction
-            return Criterion(name, dict(options), summed)
-        known = [n for n, m in METRICS.items() if m.needs != "timing" and m.higher_is_better is not None]
-        if name not in known:
-            raise ValueError(f"{written!r} cannot be chosen by{hint(wanted)} ({list_known(known, '`mlcdr metrics`')})")
-        return Criterion(name, dict(options), summed)
+        wanted = (self.metric or "").removesuffix(ALL_SIZES)
+        for metric in metrics:
+            if metric.label == wanted:
+                name, options = metric.name, metric.params
+                break
+        else:
+            name, options = resolve(wanted)
+        known = []
+        for each in METRICS.values():
+            if each.needs != "timing" and each.higher_is_better is not None:
+                known.append(each.name)
+        if target(name) is None and name not in known:  # a function of one's own has its direction
+            listing = list_known(known, "`mlcdr metrics`")
+            raise ValueError(f"{self.metric!r} cannot be chosen by{hint(wanted)} ({listing})")
+        return MetricSpec(name=name, params=dict(options), label="criterion")
 
     @property
     def n_folds(self) -> int:
@@ -298,7 +327,8 @@ class TuneSpec(Strict):
         result: dict[str, Any] = {"grid": _plain(self.grid)}
         if self.grids:
             result["grids"] = {name: _plain(grid) for name, grid in self.grids.items()}
-        result |= {} if self.search == "grid" else {"search": self.search, "points": self.points}
+        if self.search != "grid":
+            result |= {"search": self.search, "points": self.points}
         result["scope"] = self.scope
         if self.scope != "test":
             result |= {"metric": self.metric, "folds": self.n_folds}

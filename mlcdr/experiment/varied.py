@@ -56,8 +56,11 @@ class Varied:
         """The methods that have a value for it themselves."""
         setting = []
         for name, spec in self.among.items():
-            at = spec.component_at(self.path)
-            if at is not None and at[1] == (self.parameter,) and self.parameter in at[0].params:
+            found = spec.component_at(self.path)
+            if found is None:
+                continue
+            component, keys, _ = found
+            if keys == (self.parameter,) and self.parameter in component.params:
                 setting.append(name)
         return setting
 
@@ -66,15 +69,14 @@ def list_varied(sweep: Mapping[str, Any], methods: Mapping[str, MethodSpec]) -> 
     """All that is varied of some methods; `splits.labelled` is none of their parameters, and not listed."""
     for path, values in sweep.items():
         if path != LABELLED:
-            yield Varied(("sweep", path), path, values if isinstance(values, list | tuple) else (), methods)
+            found = values if isinstance(values, list | tuple) else ()
+            yield Varied(("sweep", path), path, found, methods)
     for name, spec in methods.items():
         if spec.tune is None:
             continue
-        yield from _list_grid(spec.tune.grid, ("methods", name, "tune", "grid"), {name: spec})
-        for dataset, grid in spec.tune.grids.items():
-            yield from _list_grid(grid, ("methods", name, "tune", "grids", dataset), {name: spec})
-
-
-def _list_grid(grid: Mapping[str, Any], here: KeyPath, among: Mapping[str, MethodSpec]) -> Iterator[Varied]:
-    for path, values in grid.items():
-        yield Varied((*here, path), path, listed(values), among)
+        here = ("methods", name, "tune")
+        grids: list[tuple[KeyPath, Mapping[str, Any]]] = [((*here, "grid"), spec.tune.grid)]
+        grids += [((*here, "grids", dataset), grid) for dataset, grid in spec.tune.grids.items()]
+        for place, grid in grids:
+            for path, values in grid.items():
+                yield Varied((*place, path), path, listed(values), {name: spec})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mlcdr.errors import ResultsError, suggest_name
-from mlcdr.experiment.consistency import NO_METRIC, SIMILAR_METRIC, Asked
+from mlcdr.experiment.consistency import Asked
 from mlcdr.experiment.problems import Problem
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout
@@ -68,7 +68,7 @@ def find_misfits(
         if name not in (*metrics, "auto"):
             hint = suggest_name(name, metrics)
             text = f"needs the metric {name}{hint} (measured: {', '.join(metrics)})"
-            problems.append(Problem((), text, SIMILAR_METRIC if hint else NO_METRIC))
+            problems.append(Problem((), text))
     for path in dict.fromkeys(paths):
         if path not in (*sweep, "auto"):
             text = f"needs a sweep of {path}{suggest_name(path, sweep)} (swept: {', '.join(sweep) or 'nothing'})"

@@ -325,12 +325,8 @@ def test_methods_that_share_nothing_are_tuned_to_the_same(arff: Path, tmp_path: 
 def test_a_choice_is_by_the_experiments_own_metric(arff: Path, tmp_path: Path) -> None:
     mine = {"macro_f1": {"of": "mean_precision_recall", "as": "mine"}}
     experiment = config(arff, {"A": tuned(metric="mine")}, metrics=["hamming_loss", mine])
-    criterion = experiment.methods["A"].tune.criterion((m.label, m.name, m.params) for m in experiment.metrics)
-    assert (criterion.name, criterion.options, criterion.summed) == (
-        "macro_f1",
-        {"of": "mean_precision_recall"},
-        False,
-    )
+    criterion = experiment.methods["A"].tune.criterion(experiment.metrics)
+    assert (criterion.name, criterion.params) == ("macro_f1", {"of": "mean_precision_recall"})
     assert run(experiment, tmp_path).failures == []
 
 

@@ -178,9 +178,8 @@ def test_points_are_the_product_of_what_applies_in_the_order_of_the_config(load)
     m, alpha = "label_space.n_components", "learner.alpha"
     assert experiment.points("PLST") == ({m: "20%"}, {m: 3})
     assert experiment.points("Ridge") == ({alpha: 1}, {alpha: 0.5})
-    assert [tuple(point.values()) for point in experiment.points("Both")] == list(
-        itertools.product(["20%", 3], [1, 0.5])
-    )
+    both = itertools.product(["20%", 3], [1, 0.5])
+    assert [tuple(point.values()) for point in experiment.points("Both")] == list(both)
     spec = experiment.method_at("Both", experiment.points("Both")[1])
     assert spec.label_space == Component("label_space", "plst", {"n_components": "20%"})
     assert spec.label_space.build().n_components == 0.2
@@ -233,23 +232,10 @@ def test_a_parameter_without_default_must_be_given_or_swept(load, problems, monk
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("20%", "20%"),
-        (5, "5"),
-        (0.1, "0.1"),
-        (1e-05, "1e-05"),
-        (1.0, "1.0"),
-        (True, "true"),
-        (None, ""),
-        ("f1", "f1"),
-        ({"eigenvalues": 0.999}, '{"eigenvalues": 0.999}'),
-        ([1, 2], "[1, 2]"),
-    ],
-)
-def test_method_text(value, text):
-    assert method_text(value) == text
+def test_method_text():
+    values = ["20%", 5, 0.1, 1e-05, 1.0, True, None, {"eigenvalues": 0.999}, [1, 2]]
+    texts = ["20%", "5", "0.1", "1e-05", "1.0", "true", "", '{"eigenvalues": 0.999}', "[1, 2]"]
+    assert [method_text(value) for value in values] == texts
 
 
 # -- what must be there ---------------------------------------------------------------------------------------------
@@ -279,26 +265,14 @@ def test_the_one_name_of_a_data_set(load, tmp_path, monkeypatch):
     ("datasets", "message"),
     [
         ("[yeasst]", r"f\.yaml:3: datasets\.0: unknown data set 'yeasst': not in .*; did you mean 'yeast'\?"),
-        (
-            "[yeast, emotions]",
-            r"f\.yaml:3: datasets\.1: data set 'emotions' is .*; `mlcdr datasets fetch emotions` d.*",
-        ),
-        (
-            "[MediaMill]",
-            r"f\.yaml:3: datasets\.0: .* is not found in the folders .*; `mlcdr datasets info mediamill` .*",
-        ),
+        ("[yeast, emotions]", r"f\.yaml:3: datasets\.1: data set 'emotions' is .*; `mlcdr datasets fetch emotions` .*"),
+        ("[MediaMill]", r"f\.yaml:3: datasets\.0: .* in the folders .*; `mlcdr datasets info mediamill` .*"),
         ("\n  - yeast\n  - none/x.arff", r"f\.yaml:5: datasets\.1: none/x\.arff: no such file or folder"),
         ("[~nobody-of-that-name/x]", r"f\.yaml:3: datasets\.0: ~nobody-of-that-name/x: .*"),
         (f"[{'x' * 300}.arff]", r"f\.yaml:3: datasets\.0: x+\.arff: .*"),
-        (
-            "[yeast: {labels: 3}]",
-            r"f\.yaml:3: datasets\.0: .*yeast\.xml names the labels; leave out the option `labels`",
-        ),
+        ("[yeast: {labels: 3}]", r"f\.yaml:3: datasets\.0: .*yeast\.xml names the labels; leave out .*"),
         ("[yeast, YEAST]", r"f\.yaml:3: datasets\.1: the data set 'yeast' is listed twice; .*"),
-        (
-            "[two/b.arff, ./two/link.arff]",
-            r"f\.yaml:3: datasets\.1: '.*link\.arff' is the same data set as .*; keep one",
-        ),
+        ("[two/b.arff, ./two/link.arff]", r"f\.yaml:3: datasets\.1: '.*link\.arff' is the same data set as .*"),
         ("[two/b.arff, ./two/b.arff]", r"f\.yaml:3: datasets\.1: the data set 'b' is listed twice; .*"),
     ],
 )
@@ -357,9 +331,6 @@ def test_a_layout_is_no_folder_of_its_name(load, tmp_path):
 def test_what_is_found_later_is_placed(load, tmp_path):
     experiment = load(GOOD, "splits.repeats=2")
     assert experiment.placed(Problem(("tables", 0), "no")) == f"{tmp_path}/f.yaml:12: tables.0: no"
-    assert (
-        experiment.placed(Problem(("splits", "train_size"), "a: b")) == f"{tmp_path}/f.yaml:4: splits.train_size: a: b"
-    )
     assert experiment.placed(Problem(("splits", "repeats"), "no")) == "--set splits.repeats: no"
     assert experiment.placed(Problem(("figures", 3, "x"), "no")) == f"{tmp_path}/f.yaml:1: figures.3.x: no"
     assert experiment == load(GOOD.replace("name:", "\nname:"), "splits.repeats=2")
@@ -387,10 +358,7 @@ def test_a_mistake_gives_one_line(change, message, problems):
     "learner",
     [
         "sklearn.neighbors.KNeighborsClassifier",
-        "sklearn.dummy.DummyClassifier",
-        "sklearn.neural_network.MLPClassifier",
         "sklearn.neural_network.MLPRegressor",  # its tags deny that it has several outputs
-        "sklearn.ensemble.BaggingRegressor",  # likewise
         "{sklearn.ensemble.RandomForestClassifier: {n_estimators: 5}}",
     ],
 )
@@ -398,9 +366,8 @@ def test_what_fits_label_sets_or_several_outputs_is_a_learner(load, learner):
     assert load(changed("{ridge: {alpha: 0.1}}", learner)).methods["Ridge"].learner is not None
 
 
-@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n", "3\n"])
-def test_a_file_that_is_no_mapping(problems, text):
-    (line,) = problems(text)
+def test_a_file_that_is_no_mapping(problems):
+    (line,) = problems("- a\n- b\n")
     assert line.startswith("f.yaml:1: an experiment is a mapping (`name: ...`), found ")
 
 
@@ -415,7 +382,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_file(problems):
           A: {label_space: {plst: {n_components: 0, foo: 1}}, learner: {ridge: {alpha: -1}}}
           B: {learner: {ridge: {alpha: -1, intercept: maybe}}}
         tables:
-          - {layout: a, metric: f2}
+          - {layout: a, metric: 2}
         """,
         "splits.repeats=0",
     )
@@ -501,32 +468,9 @@ def test_a_syntax_error_is_told_without_importing_scikit_learn(tmp_path):
 
 
 TOKENS = [
-    "[",
-    "]",
-    "{",
-    "}",
-    ":",
-    "-",
-    "null",
-    "3",
-    "-1",
-    ".inf",
-    "'x'",
-    "20%",
-    "yeast",
-    "ridge",
-    "{a:",
-    "1}",
-    "[1]",
-    "true",
-    "0.5",
-    "~",
-    ",",
-    "learner",
-    "kind",
-    "file",
-    "kfold",
-]
+    "[", "]", "{", "}", ":", "-", "null", "3", "-1", ".inf", "'x'", "20%", "yeast", "ridge", "{a:", "1}", "[1]",
+    "true", "0.5", "~", ",", "learner", "kind", "file", "kfold",
+]  # fmt: skip
 
 
 @settings(max_examples=120, deadline=None)
@@ -586,33 +530,20 @@ def test_defaults_are_parts_of_the_methods_that_do_not_have_them(load):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (
-            "learner: ridge",
-            "learner: rigde",
-            "f.yaml:6: defaults.learner: unknown learner 'rigde'; did you mean 'ridge'?",
-        ),
-        (
-            "folds: 3}\nm",
-            "folds: 1}\nm",
-            "f.yaml:8: defaults.tune.folds: must be at least 2, found 1 (in PLST and All)",
-        ),
-        (
-            "threshold: {f",
-            "treshold: {f",
-            "f.yaml:7: defaults.treshold: unknown key; did you mean 'threshold'? (known: ",
-        ),
-        ("alpha: [", "beta: [", "f.yaml:8: defaults.tune.grid.learner.beta: the method PLST has no such parameter"),
-        ("  learner: ridge\n", "  - 1\n", None),
-        ("name: trial", "name: trial\ndefault: 1", "f.yaml:2: default: unknown key; did you mean 'defaults'?"),
+        ("learner: ridge", "learner: rigde", "6: defaults.learner: unknown learner 'rigde'; did you mean 'ridge'?"),
+        ("folds: 3}\nm", "folds: 1}\nm", "8: defaults.tune.folds: must be at least 2, found 1 (in PLST and All)"),
+        ("threshold: {f", "treshold: {f", "7: defaults.treshold: unknown key; did you mean 'threshold'?"),
+        ("alpha: [", "beta: [", "8: defaults.tune.grid.learner.beta: the method PLST has no such parameter"),
+        ("name: trial", "name: trial\ndefault: 1", "2: default: unknown key; did you mean 'defaults'?"),
     ],
 )
 def test_a_mistake_in_defaults_is_reported_where_it_stands(problems, old, new, expected):
-    if expected is None:
-        assert problems(re.sub("defaults:\n(  .*\n)*", "defaults: [1]\n", DEFAULTS))[0] == (
-            "f.yaml:5: defaults: must be a mapping of a method's parts, found a list"
-        )
-    else:
-        assert problems(DEFAULTS.replace(old, new))[0].startswith(expected)
+    assert problems(DEFAULTS.replace(old, new))[0].startswith(f"f.yaml:{expected}")
+
+
+def test_defaults_that_are_no_mapping(problems):
+    (line,) = problems(re.sub("defaults:\n(  .*\n)*", "defaults: [1]\n", DEFAULTS))
+    assert line == "f.yaml:5: defaults: must be a mapping of a method's parts, found a list"
 
 
 def test_defaults_cannot_grow_with_the_methods(problems):

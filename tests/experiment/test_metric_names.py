@@ -74,7 +74,7 @@ def test_another_name_of_a_metric_is_resolved_to_one(arff: Path) -> None:
         ({"metrics": [OWN.replace("share", "sh")]}, "cannot be imported"),
         ({"metrics": ["tests.experiment.test_metric_names.undirected"]}, "write `undirected.higher_is_better = True`"),
         ({"metrics": ["tests.small.Guess"]}, "is no function"),
-        ({"metrics": [{OWN: {"higher_is_better": False}}]}, "higher_is_better is true of the function"),
+        ({"metrics": [{OWN: {"higher_is_better": False}}]}, "higher_is_better must be True, found false"),
         ({"methods": {"A": {"learner": "ecc"}}}, "write `learner: {ensemble: classifier_chain}`"),
         ({"methods": {"A": {"learner": "BR"}}}, "write `learner: binary_relevance`"),
         ({"methods": {"A": {"learner": "rf"}}}, "write `learner: sklearn.ensemble.RandomForestClassifier`"),

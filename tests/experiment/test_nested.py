@@ -26,6 +26,7 @@ from mlcdr.experiment.schema import read_schema
 from mlcdr.methods.component import Component
 from mlcdr.methods.foreign import Adapted
 from tests import small
+from tests.experiment.tables import records
 
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
 FOREST = "sklearn.ensemble.RandomForestClassifier"
@@ -111,69 +112,7 @@ def test_in_our_own_classes_and_in_a_users_own_it_is_the_same() -> None:
 # -------------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize(
-    ("learner", "line"),
-    [
-        (
-            f"{{sklearn.multioutput.ClassifierChain: {{estimator: {{{LOGISTIC}: {{c: 1}}}}}}}}",
-            f"methods.A.learner.sklearn.multioutput.ClassifierChain.estimator.{LOGISTIC}.c: unknown parameter of "
-            f"estimator '{LOGISTIC}'; did you mean 'C'? (known: ",
-        ),
-        (
-            f"{{sklearn.multioutput.ClassifierChain: {{estimator: {{{LOGISTIC}: {{C: -1}}}}}}}}",
-            f"methods.A.learner.sklearn.multioutput.ClassifierChain.estimator.{LOGISTIC}.C: The 'C' parameter of "
-            "LogisticRegression must be a float in the range (0.0, inf]. Got -1 instead.",
-        ),
-        (
-            f"{{sklearn.pipeline.Pipeline: {{steps: [{{a: {{{SCALER}: {{}}}}}}, {{b: {{{LOGISTIC}: {{x: 1}}}}}}]}}}}",
-            f"methods.A.learner.sklearn.pipeline.Pipeline.steps.1.b.{LOGISTIC}.x: unknown parameter of estimator",
-        ),
-        (
-            f"{{sklearn.pipeline.Pipeline: {{steps: [[a, {{{LOGISTIC}: {{x: 1}}}}]]}}}}",
-            f"methods.A.learner.sklearn.pipeline.Pipeline.steps.0.1.{LOGISTIC}.x: unknown parameter of estimator",
-        ),
-        (
-            f"{{sklearn.pipeline.Pipeline: {{steps: [{{{LOGISTIC}: {{}}}}]}}}}",
-            "methods.A.learner.sklearn.pipeline.Pipeline.steps.0: must be a named estimator, `{name: {package.Class: "
-            "{parameter: value}}}`, found a mapping",
-        ),
-        (
-            f"{{sklearn.pipeline.Pipeline: {{steps: [[a, {{{SCALER}: }}], [a, {{{LOGISTIC}: }}]]}}}}",
-            "methods.A.learner.sklearn.pipeline.Pipeline.steps.1: the name 'a' is given twice",
-        ),
-        (
-            f"{{sklearn.pipeline.Pipeline: {{steps: [[a__b, {{{LOGISTIC}: }}]]}}}}",
-            "methods.A.learner.sklearn.pipeline.Pipeline.steps.0: the name 'a__b' must not hold `__`",
-        ),
-        (
-            "{sklearn.pipeline.Pipeline: {steps: 3}}",
-            "methods.A.learner.sklearn.pipeline.Pipeline.steps: must be a list of named estimators, each ",
-        ),
-        (
-            f"{{sklearn.multioutput.ClassifierChain: {{estimator: {LOGISTIC}}}}}",
-            "methods.A.learner.sklearn.multioutput.ClassifierChain.estimator: The 'estimator' parameter of "
-            "ClassifierChain must be no text that could name a file: a config may give a class of another package "
-            f"words only (letters, digits, `_`, `-`, `+`, spaces). Got '{LOGISTIC}' instead. (A component is a "
-            f"mapping: `{{{LOGISTIC}: {{}}}}`.)",
-        ),
-        (
-            "{sklearn.multioutput.ClassifierChain: {estimator: {sklearn.linear_model.Logistic: {}}}}",
-            "methods.A.learner.sklearn.multioutput.ClassifierChain.estimator.sklearn.linear_model.Logistic: estimator "
-            "'sklearn.linear_model.Logistic' cannot be imported: module 'sklearn.linear_model' has no attribute",
-        ),
-        (
-            "{sklearn.multioutput.ClassifierChain: {estimator: {sklearn.model_selection.KFold: {}}}}",
-            "methods.A.learner.sklearn.multioutput.ClassifierChain.estimator.sklearn.model_selection.KFold: estimator "
-            "'sklearn.model_selection.KFold' is not an estimator: it has neither get_params (scikit-learn's "
-            "BaseEstimator) nor fit nor transform",
-        ),
-        (
-            "{sklearn.multioutput.ClassifierChain: {estimator: {sklearn.multioutput.ClassifierChain: {}}}}",
-            "methods.A.learner.sklearn.multioutput.ClassifierChain.estimator.sklearn.multioutput.ClassifierChain: "
-            "estimator 'sklearn.multioutput.ClassifierChain' needs the parameter 'estimator'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("learner", "line"), records("nested"))
 def test_a_mistake_at_any_level_is_one_line_where_it_is(learner: str, line: str, tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(

@@ -127,22 +127,10 @@ GOLDEN = {
 
 
 def test_identity_is_plain_and_names_what_matters():
-    first = make_splits(shuffle(), "yeast", 10)[1].identity
-    assert first == {
-        "kind": "shuffle",
-        "seed": 1,
-        "dataset": "yeast",
-        "train_size": 9,
-        "index": 1,
-    }
-    assert make_splits(kfold(repeats=2), "d", 10)[4].identity == {
-        "kind": "kfold",
-        "seed": 1,
-        "dataset": "d",
-        "folds": 3,
-        "repeat": 1,
-        "fold": 1,
-    }
+    one = {"kind": "shuffle", "seed": 1, "dataset": "yeast", "train_size": 9, "index": 1}
+    assert make_splits(shuffle(), "yeast", 10)[1].identity == one
+    other = {"kind": "kfold", "seed": 1, "dataset": "d", "folds": 3, "repeat": 1, "fold": 1}
+    assert make_splits(kfold(repeats=2), "d", 10)[4].identity == other
 
 
 def test_no_label_is_hidden_unless_asked():
@@ -210,7 +198,7 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
     file = "d.2fold.csv"
     assert str(caught.value) == (
         f"{beside}/{file}: no such file (the folds of d); nor {file}, {named}/{file}, {more}/{file}, "
-        f"{cache_folder()}/folds/{file}"
+        f"{cache_folder()}/folds/{file}; $MLCDR_FOLDS may name folders to look in"
     )
     # what is kept of the places finds the same from anywhere
     settled = spec.settled(beside, ["a", "b", "c"])
@@ -218,18 +206,19 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
     assert spec.settled(beside, ["c"]).folders == ()
     monkeypatch.chdir(tmp_path)
     assert {name: settled.find(name).parent for name in "abc"} == found
-    with pytest.raises(DataError, match=r"^/none/d\.csv: no such file \(the folds of d\)$"):
+    with pytest.raises(DataError, match=r"^/none/d\.csv: no such file \(the folds of d\); \$"):
         FromFile(kind="file", path="/none/{dataset}.csv").beside(beside).find("d")
+
+
+GAP = "1: folds are numbered 0, 1, … without a gap, and there are two at least"
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "1: no column 'fold' in the header; found: nothing"),
-        (b"0\n1\n0\n1\n", "1: no column 'fold' in the header; found: 0"),
         (b"fold,fold\n0,1\n", "1: more than one column 'fold' in the header; found: fold, fold"),
-        (b"0,1,2,3,4,5,6,7,8,9\n", f"1: no column 'fold' in the header; found: {', '.join('0123456789')}"),
-        (b"0,1,2,3,4,5,6,7,8,9,10\n", f"1: no column 'fold' in the header; found: {', '.join('0123456789')}, ..."),
+        (b"0,1,2\n", "1: no column 'fold' in the header; found: 0, 1, 2"),
         (b"fold\n", "1: the file ends after 0 folds; d has 4 rows"),
         (b"fold\n0\n1\n0\n", "4: the file ends after 3 folds; d has 4 rows"),
         (b"fold\n0\n1\n0\n1\n0\n", "6: more rows than the 4 of the data set d"),
@@ -237,14 +226,12 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
         (b"fold\n0\n-1\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '-1'"),
         ("fold\n0\n٣\n0\n1\n".encode(), "3: expected a fold number (0, 1, 2 ...), found '٣'"),
         (b"fold\n0\n99999999999\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '99999999999'"),
-        (b"fold\n0\n1000000000\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '1000000000'"),
-        (b"fold\n0\n999999999\n0\n0\n", "1: fold 1 has no rows although there is a fold 999999999; count from 0"),
+        (b"fold\n0\n999999999\n0\n0\n", f"{GAP}; found 0, 999999999"),
         (b"fold\n" + 50 * b"x", f"2: expected a fold number (0, 1, 2 ...), found '{40 * 'x'}'"),
-        (50 * b"x", f"1: no column 'fold' in the header; found: {40 * 'x'}"),
+        (500 * b"x", f"1: no column 'fold' in the header; found: {400 * 'x'}"),
         (b"fold\n0\n\n0\n1\n", "3: 0 values where the header has 1 columns"),
         (b"fold\n0\n1,2\n0\n1\n", "3: 2 values where the header has 1 columns"),
-        (b"fold\n0\n0\n0\n0\n", "1: at least two folds are needed, found 1"),
-        (b"fold\n1\n2\n1\n2\n", "1: fold 0 has no rows although there is a fold 2; count from 0"),
+        (b"fold\n0\n0\n0\n0\n", f"{GAP}; found 0"),
         (b"fold\n0\n\xff\n0\n1\n", "3: not UTF-8 text"),
         (b'fold\n0\n"1\n0\n1\n', "5: not a CSV file: unexpected end of data"),
     ],

@@ -77,9 +77,8 @@ def test_sizes_are_those_of_blind_splits_and_groups_stay_together(n, folds, stra
 def test_no_part_is_left_without_a_group(stratified):
     labels = np.ones((100, 1))
     groups = np.r_[np.zeros(90, int), np.ones(10, int)]  # whatever comes first, the other must go to the other part
-    shuffled = splits_of(
-        100, labels, groups, kind="shuffle", repeats=8, train_size=0.9, stratified=stratified, groups="g"
-    )
+    spec = {"kind": "shuffle", "repeats": 8, "train_size": 0.9, "stratified": stratified, "groups": "g"}
+    shuffled = splits_of(100, labels, groups, **spec)
     assert {len(split.test) for split in shuffled} == {10, 90}
 
 
@@ -191,19 +190,8 @@ def rows_to_test(arff: Path, splits: dict[str, Any]) -> list[list[int]]:
 
 def test_folds_that_are_written_are_those_of_a_config(arff, mlcdr, monkeypatch):
     monkeypatch.chdir(arff.parent)
-    done = mlcdr(
-        "datasets",
-        "splits",
-        "./tiny.arff",
-        "--folds",
-        3,
-        "--seed",
-        7,
-        "--stratified",
-        "pairs",
-        "--to",
-        "f/{dataset}.csv",
-    )
+    flags = ["--folds", 3, "--seed", 7, "--stratified", "pairs", "--to", "f/{dataset}.csv"]
+    done = mlcdr("datasets", "splits", "./tiny.arff", *flags)
     assert (done.code, done.err) == (0, "written: f/tiny.csv\n")
     rows = [line.split() for line in done.out.splitlines() if "20" in line]
     assert [row[-6] for row in rows] == ["blind", "labels", "pairs"]
@@ -239,12 +227,10 @@ def test_folds_of_tuning_are_made_as_the_splits_are(arff):
     for more in ({}, {"stratified": "pairs"}):
         data = small.read_data(small.experiment(arff, splits={**kfold, **more}))
         expected = make_splits(parse({**kfold, "folds": 4, **more}), "x", 55, labels=data.dataset.Y[rows])
-        assert [split.test.tolist() for split in data.folds(4, rows, "x")] == [
-            split.test.tolist() for split in expected
-        ]
-    data = small.read_data(
-        small.experiment(arff, splits={**kfold, "groups": "y"}, datasets=[str(grouped(arff.parent))])
-    )
+        for ours, theirs in zip(data.folds(4, rows, "x"), expected, strict=True):
+            assert ours.test.tolist() == theirs.test.tolist()
+    in_groups = small.experiment(arff, splits={**kfold, "groups": "y"}, datasets=[str(grouped(arff.parent))])
+    data = small.read_data(in_groups)
     for split in data.folds(2, rows[:40], "x"):
         years = [set(data.dataset.X[rows[part], 0]) for part in (split.train, split.test)]
         assert years[0].isdisjoint(years[1])

@@ -342,8 +342,8 @@ def test_a_plan_that_cannot_be_is_refused_with_its_number_of_trials(
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        ("{learner.alpha: {log2: [0, 300, 1e-9]}}", "`log2` gives 3e+11 values"),
-        ("{learner.alpha: {log10: [-300, 300, 1e-300]}}", "`log10` gives 6e+302 values"),
+        ("{learner.alpha: {log2: [0, 300, 1e-9]}}", "3e+11 values are too many"),
+        ("{learner.alpha: {log10: [-300, 300, 1e-300]}}", "6e+302 values are too many"),
         (
             "{learner.alpha: {log2: [0, 300, 0.1]}, feature_space.n_components: {log2: [-9, 0, 0.01]}}",
             "a grid has 2,703,901 points",
