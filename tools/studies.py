@@ -127,7 +127,7 @@ def against(
     ours = [numbers[run, dataset, name, size] for dataset in datasets]
     theirs = [numbers[(control[0], dataset, *control[1:])] for dataset in datasets]
     gains = [sign * (a - b) for a, b in zip(ours, theirs, strict=True)]
-    ps = [(corrected_t(gain, TEST_TO_TRAIN).p, corrected_t(-gain, TEST_TO_TRAIN).p) for gain in gains]
+    ps = [(corrected_t(gain, TEST_TO_TRAIN), corrected_t(-gain, TEST_TO_TRAIN)) for gain in gains]
     means = [np.array([each.mean() for each in several]) for several in (ours, theirs)]
     gain = sign * paired_differences(*means)
     test = wilcoxon(gain)

@@ -21,7 +21,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
@@ -34,7 +35,7 @@ _PLACES = 10  # of a difference, relative to the largest of the numbers: what li
 
 @dataclass(frozen=True)
 class Friedman:
-    """Friedman's test and Iman and Davenport's version of it.
+    """Friedman's test, corrected for ties, and Iman and Davenport's version of it.
 
     Attributes
     ----------
@@ -72,23 +73,16 @@ class SignedRanks:
     positive, negative : float
         R⁺ and R⁻: the sums of the ranks of the positive and of the negative differences.
     p : float
-        Two-sided; NaN where no difference is left.
-    n, zeros : int
-        How many differences were ranked, and how many zeros were discarded.
-    exact : bool
-        Whether `p` is exact (else the normal approximation).
+        Two-sided; NaN where all differences are zero.
     """
 
     positive: float
     negative: float
     p: float
-    n: int
-    zeros: int
-    exact: bool
 
     @property
     def rank_biserial(self) -> float:
-        """Effect size (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 where no difference is left."""
+        """Effect size (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 where all differences are zero."""
         total = self.positive + self.negative
         return (self.positive - self.negative) / total if total else 0.0
 
@@ -107,6 +101,8 @@ class Pairwise:
         How much better the row's method is in the mean over the blocks; negative where it is worse.
     effect : ndarray
         The rank-biserial correlation, positive where the row's method is better.
+    likely : ndarray (k, k, 3) or None
+        How likely the row's method is worse than, practically equal to and better than the column's, if requested.
     """
 
     p: np.ndarray
@@ -114,25 +110,7 @@ class Pairwise:
     counts: np.ndarray
     advantage: np.ndarray
     effect: np.ndarray
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Probabilities that in a new block the first method is worse, practically equal, or better than the second."""
-
-    worse: float
-    equal: float
-    better: float
-
-
-@dataclass(frozen=True)
-class CorrectedT:
-    """The corrected resampled t test of one mean; NaN where it is not defined."""
-
-    mean: float
-    t: float
-    p: float
-    df: int
+    likely: np.ndarray | None
 
 
 # -------------------------------------------------------------------- ranks
@@ -149,9 +127,12 @@ def block_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
     Raises
     ------
     ValueError
-        When a value is missing or infinite, or there is no method.
+        When a value is missing or infinite.
     """
-    return rank_means(_checked(values, least=1), higher_is_better)
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 2 or not np.isfinite(values).all():
+        raise ValueError("an array (methods × blocks) is needed without a missing or infinite value")
+    return rank_means(values, higher_is_better)
 
 
 def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
@@ -167,28 +148,19 @@ def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
     return block_ranks(values, higher_is_better).mean(axis=1)
 
 
-def wins_ties_losses(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
-    """For each pair how often the row's method wins, ties with and loses to the column's, (k, k, 3)."""
-    within = block_ranks(values, higher_is_better)
-    ahead = (within[:, None, :] < within[None, :, :]).sum(axis=2)
-    equal = (within[:, None, :] == within[None, :, :]).sum(axis=2)
-    counts = np.stack([ahead, equal, ahead.T], axis=2)
-    counts[np.diag_indices(len(within))] = 0  # a method has no record against itself
-    return counts
-
-
 # -------------------------------------------------------------------- all methods at once
 
 
-def friedman(values: np.ndarray, higher_is_better: bool, correct_ties: bool = True, alpha: float = 0.05) -> Friedman:
-    """Whether k methods differ over N blocks: Friedman's χ²_F and Iman and Davenport's F_F.
+def friedman(values: np.ndarray, higher_is_better: bool, alpha: float = 0.05) -> Friedman:
+    """Whether k methods differ over N blocks: Friedman's χ²_F, corrected for ties, and Iman and Davenport's F_F.
 
-    χ²_F = 12N / (k(k+1)) · [Σⱼ Rⱼ² − k(k+1)²/4]             F_F = (N−1) χ²_F / (N(k−1) − χ²_F)
+    χ²_F = (k−1) B / S        F_F = (N−1) χ²_F / (N(k−1) − χ²_F) = (N−1) B / (N S − B)
 
-    with χ² of k−1 and F of k−1, (k−1)(N−1) degrees of freedom (Demšar 2006, section 3.2.2). With `correct_ties`, χ²_F
-    is divided by 1 − Σ (t³ − t) / (N k (k²−1)), t the sizes of the groups of equal values (Conover 1999; so do R and
-    scipy): without ties it is the same number, with ties the uncorrected test, which Demšar's text gives, rejects too
-    seldom. If all methods tie in all blocks the corrected statistic is 0/0 and NaN.
+    with B = Σⱼ (Σᵢ dᵢⱼ)², S = Σᵢⱼ dᵢⱼ², dᵢⱼ = rᵢⱼ − (k+1)/2,
+
+    with χ² of k−1 and F of k−1, (k−1)(N−1) degrees of freedom (Conover 1999; so do R and scipy). Without ties χ²_F is
+    the number of Demšar 2006, section 3.2.2; with ties the test that is given there rejects too seldom. If all methods
+    tie in all blocks, it is 0/0 and NaN.
 
     Where every block has the methods in one and the same order, F_F is infinite and its p-value 0. Both distributions
     are approximations, rough for ten blocks or fewer. One block has no F_F.
@@ -198,21 +170,17 @@ def friedman(values: np.ndarray, higher_is_better: bool, correct_ties: bool = Tr
     ValueError
         When a value is missing, or there are fewer than two methods or no block.
     """
-    within = block_ranks(_checked(values, least=2), higher_is_better)
-    k, n = within.shape
-    if n == 0:
-        raise ValueError("no block to rank")
-    totals = within.mean(axis=1)
-    chi2 = 12 * n / (k * (k + 1)) * float(np.sum((totals - (k + 1) / 2) ** 2))  # the same sum, without cancellation
-    if correct_ties:
-        sizes = [np.unique(block, return_counts=True)[1] for block in within.T]
-        scale = 1 - sum(float(np.sum(t**3 - t)) for t in sizes) / (n * k * (k * k - 1))
-        chi2 = chi2 / scale if scale > 1e-12 else math.nan
-    most = n * (k - 1)
-    if n == 1 or math.isnan(chi2):
-        f = f_p = critical = math.nan
-    else:
-        f = math.inf if math.isclose(chi2, most, rel_tol=1e-12) else (n - 1) * chi2 / (most - chi2)
+    ranks = block_ranks(values, higher_is_better)
+    k, n = ranks.shape
+    _need_two(k, n)
+    deviations = ranks - (k + 1) / 2  # halves or quarters, so that all sums are exact
+    between = float(np.sum(deviations.sum(axis=1) ** 2))
+    spread = float(np.sum(deviations**2))
+    chi2 = (k - 1) * between / spread if spread else math.nan
+    f = f_p = critical = math.nan
+    if n > 1 and spread:
+        rest = n * spread - between
+        f = (n - 1) * between / rest if rest else math.inf
         f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
         critical = float(stats.f.isf(alpha, k - 1, (k - 1) * (n - 1)))
     return Friedman(k, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, f_p, critical)
@@ -235,12 +203,16 @@ def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> f
     >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 56), 2)
     (1.25, 0.63)
     """
-    if n_methods < 2 or n_blocks < 1:
-        raise ValueError(f"{n_methods} methods over {n_blocks} blocks: two and one are needed at least")
+    _need_two(n_methods, n_blocks)
     return _studentised_range(n_methods, alpha) / math.sqrt(2) * math.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks))
 
 
-@lru_cache(maxsize=64)
+def _need_two(n_methods: int, n_blocks: int) -> None:
+    if n_methods < 2 or n_blocks < 1:
+        raise ValueError(f"{n_methods} methods over {n_blocks} blocks: two and one are needed at least")
+
+
+@cache
 def _studentised_range(groups: int, alpha: float) -> float:
     return float(stats.studentized_range.isf(alpha, groups, np.inf))
 
@@ -258,15 +230,15 @@ def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, .
     averages : sequence of float
         Average ranks: each clique lists its methods, and the cliques follow one another, from the best to the worst.
     """
-    order = sorted(range(len(averages)), key=lambda j: averages[j])
-    place = {method: i for i, method in enumerate(order)}
+    order = np.argsort(averages, kind="stable").tolist()
+    # of places in this order, in which a clique is sorted
     found: set[frozenset[int]] = {frozenset()}
-    for j in order:
-        joined = [i for i in order[: place[j]] if not differs[i, j]]
-        found |= {clique.intersection(joined) | {j} for clique in found}
-        found = {clique for clique in found if not any(clique < other for other in found)}
-    whole = [tuple(sorted(clique, key=place.__getitem__)) for clique in found if len(clique) > 1]
-    return sorted(whole, key=lambda clique: [place[j] for j in clique])
+    for place, method in enumerate(order):
+        joined = np.flatnonzero(~differs[order[:place], method]).tolist()
+        found |= {clique.intersection(joined) | {place} for clique in found}
+        found = {clique for clique in found if not any(map(clique.__lt__, found))}
+    whole = sorted(sorted(clique) for clique in found if len(clique) > 1)
+    return [tuple(order[place] for place in clique) for clique in whole]
 
 
 # -------------------------------------------------------------------- pairs
@@ -297,26 +269,29 @@ def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:
     Cost: n · n(n+1) additions.
     """
     d = np.asarray(differences, dtype=float)
-    if not np.all(np.isfinite(d)):
+    if not np.isfinite(d).all():
         raise ValueError("a difference is missing or infinite")
     kept = d[d != 0]
-    n, zeros = len(kept), len(d) - len(kept)
-    if n == 0:
-        return SignedRanks(0.0, 0.0, math.nan, 0, zeros, True)
-    order = stats.rankdata(np.abs(kept))
-    positive, negative = float(order[kept > 0].sum()), float(order[kept < 0].sum())
-    low = min(positive, negative)
-    if n <= _EXACT_UP_TO:
-        doubled = np.round(2 * order).astype(int)  # shared ranks are halves
-        counts = np.zeros(doubled.sum() + 1)
-        counts[0] = 1
-        for step in doubled:
-            counts[step:] += counts[:-step].copy()
-        p = min(1.0, 2 * float(counts[: round(2 * low) + 1].sum()) / 2.0**n)
+    ranks = stats.rankdata(np.abs(kept))
+    positive, negative = float(ranks[kept > 0].sum()), float(ranks[kept < 0].sum())
+    if not len(kept):
+        p = math.nan
+    elif len(kept) <= _EXACT_UP_TO:
+        p = 2 * _exact_tail(ranks, min(positive, negative))
     else:
-        spread = math.sqrt(float(np.sum(order**2)) / 4)
-        p = min(1.0, 2 * float(stats.norm.cdf((low - n * (n + 1) / 4) / spread)))
-    return SignedRanks(positive, negative, p, n, zeros, n <= _EXACT_UP_TO)
+        spread = math.sqrt(float(np.sum(ranks**2)) / 4)
+        p = 2 * float(stats.norm.cdf((min(positive, negative) - (positive + negative) / 2) / spread))
+    return SignedRanks(positive, negative, min(p, 1.0))
+
+
+def _exact_tail(ranks: np.ndarray, most: float) -> float:
+    """The share of all patterns of signs with which the positive ranks add up to `most` or less."""
+    doubled = np.round(2 * ranks).astype(int)  # shared ranks are halves
+    counts = np.zeros(doubled.sum() + 1)
+    counts[0] = 1
+    for step in doubled:
+        counts[step:] += counts[:-step].copy()
+    return float(counts[: round(2 * most) + 1].sum()) / 2.0 ** len(ranks)
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -325,30 +300,44 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     NaN (a test that is not defined, and so can reject nothing) stays NaN and does not count in m.
     """
     p = np.asarray(p_values, dtype=float)
+    n_defined = np.count_nonzero(~np.isnan(p))
+    order = np.argsort(p, kind="stable")[:n_defined]  # NaN comes last
+    steps = p[order] * np.arange(n_defined, 0, -1)
     adjusted = np.full(p.shape, np.nan)
-    defined = np.flatnonzero(~np.isnan(p))
-    order = defined[np.argsort(p[defined], kind="stable")]
-    steps = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return adjusted
 
 
-def pairwise(values: np.ndarray, higher_is_better: bool) -> Pairwise:
-    """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the wins."""
-    values = _checked(values, least=2)
+def pairwise(values: np.ndarray, higher_is_better: bool, rope: float | None = None) -> Pairwise:
+    """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the wins.
+
+    With `rope`, also the Bayesian signed-rank test with this region of practical equivalence.
+    """
     k = len(values)
     better = values if higher_is_better else -values
-    p, adjusted, effect = np.full((k, k), np.nan), np.full((k, k), np.nan), np.zeros((k, k))
+    p, adjusted = np.full((k, k), np.nan), np.full((k, k), np.nan)
+    effect, likely = np.zeros((k, k)), np.zeros((k, k, 3))
+    for i, j in combinations(range(k), 2):
+        differences = paired_differences(better[i], better[j])
+        test = wilcoxon(differences)
+        p[i, j] = p[j, i] = test.p
+        effect[i, j], effect[j, i] = test.rank_biserial, -test.rank_biserial
+        if rope is not None:
+            likely[i, j] = bayesian_signed_rank(differences, rope)
+            likely[j, i] = likely[i, j, ::-1]
     above = np.triu_indices(k, 1)
-    tests = [wilcoxon(paired_differences(better[i], better[j])) for i, j in zip(*above, strict=True)]
-    p[above] = [test.p for test in tests]
-    adjusted[above] = holm(p[above])
-    effect[above] = [test.rank_biserial for test in tests]
-    below = above[::-1]
-    p[below], adjusted[below], effect[below] = p[above], adjusted[above], -effect[above]
+    adjusted[above] = adjusted[above[::-1]] = holm(p[above])
     means = better.mean(axis=1)
-    counts = wins_ties_losses(values, higher_is_better)
-    return Pairwise(p, adjusted, counts, means[:, None] - means[None, :], effect)
+    counts = _count_wins(block_ranks(values, higher_is_better))
+    return Pairwise(p, adjusted, counts, means[:, None] - means, effect, None if rope is None else likely)
+
+
+def _count_wins(ranks: np.ndarray) -> np.ndarray:
+    """For each pair how often the row's method wins, ties with and loses to the column's, (k, k, 3)."""
+    own = ranks[:, None, :]
+    counts = np.stack([own < ranks, own == ranks, own > ranks]).sum(axis=3)
+    counts[:, range(len(ranks)), range(len(ranks))] = 0  # a method has no record against itself
+    return np.moveaxis(counts, 0, 2)
 
 
 def bayesian_signed_rank(
@@ -357,8 +346,10 @@ def bayesian_signed_rank(
     prior: float = 0.5,
     samples: int = 50_000,
     seed: int = 2017,
-) -> Posterior:
+) -> tuple[float, float, float]:
     """The Bayesian signed-rank test (Benavoli et al. 2014; 2017, section 4.2.1).
+
+    Returns how likely the first method is worse than, practically equal to, or better than the second in a new block.
 
     The differences z₁ … z_N come from a distribution with a Dirichlet-process prior of strength s whose base measure
     sits at z₀ = 0, inside the region of practical equivalence [−r, r]. In the posterior
@@ -388,7 +379,7 @@ def bayesian_signed_rank(
     Cost: samples · N² multiplications.
     """
     z = np.concatenate([[0.0], np.asarray(advantages, dtype=float)])
-    if not np.all(np.isfinite(z)) or not rope >= 0 or not prior > 0:
+    if not (np.isfinite(z).all() and rope >= 0 and prior > 0):
         raise ValueError("a difference is missing, the region is negative, or the prior's strength not positive")
     sums = z[:, None] + z[None, :]
     above, below = _beyond(sums, 2 * rope), _beyond(-sums, 2 * rope)
@@ -398,11 +389,11 @@ def bayesian_signed_rank(
     worse = ((weights @ below) * weights).sum(axis=1)
     if rope == 0:
         ahead = float(np.mean((better > worse) + 0.5 * np.isclose(better, worse, rtol=1e-12)))
-        return Posterior(1 - ahead, 0.0, ahead)
+        return 1 - ahead, 0.0, ahead
     equal = 1 - better - worse
     largest = np.argmax(np.stack([equal, worse, better]), axis=0)
-    shares = np.bincount(largest, minlength=3) / samples
-    return Posterior(float(shares[1]), float(shares[0]), float(shares[2]))
+    n_equal, n_worse, n_better = np.bincount(largest, minlength=3).tolist()
+    return n_worse / samples, n_equal / samples, n_better / samples
 
 
 def _beyond(sums: np.ndarray, limit: float) -> np.ndarray:
@@ -414,15 +405,15 @@ def _beyond(sums: np.ndarray, limit: float) -> np.ndarray:
 # -------------------------------------------------------------------- one data set, several splits
 
 
-def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float, margin: float = 0.0) -> CorrectedT:
-    """Whether the mean of differences over resampled splits exceeds `margin`: Nadeau & Bengio's corrected t test.
+def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float, margin: float = 0.0) -> float:
+    """Whether the mean of differences over resampled splits exceeds `margin`: the p-value of the corrected t test.
 
-    t = (d̄ − margin) / √((1/n + n_test/n_train) s²),    n − 1 degrees of freedom, one-sided
+    t = (d̄ − margin) / √((1/n + n_test/n_train) s²),    n − 1 degrees of freedom, one-sided (Nadeau & Bengio 2003)
 
     s² the variance (n − 1) of the n differences. The training sets of the splits overlap, so the differences are not
     independent, and s²/n would be far too small a variance of their mean; the second term makes up for it. If all
     differences are the same, there is no spread to test against: p is 0 where they exceed the margin, else 1. With
-    one split there is no test.
+    one split there is no test, and p is NaN.
 
     Parameters
     ----------
@@ -433,26 +424,15 @@ def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float,
     """
     d = np.asarray(differences, dtype=float)
     n = len(d)
-    if n == 0 or not np.all(np.isfinite(d)):
+    if n == 0 or not np.isfinite(d).all():
         raise ValueError("no difference, or one that is missing or infinite")
-    mean = math.fsum(d) / n
     if n == 1:
-        return CorrectedT(mean, math.nan, math.nan, 0)
-    beyond = mean - margin
-    scale = max(float(np.abs(d).max()), abs(margin))
+        return math.nan
+    beyond = math.fsum(d) / n - margin
     spread = math.sqrt((1 / n + test_to_train) * float(np.var(d, ddof=1)))
-    if abs(beyond) <= 1e-9 * scale:  # rounding is no difference
+    rounding = 1e-9 * max(float(np.abs(d).max()), abs(margin))
+    if abs(beyond) <= rounding:
         beyond = 0.0
-    if spread <= 1e-9 * scale:
-        t = math.copysign(math.inf, beyond) if beyond else 0.0
-        return CorrectedT(mean, t, 0.0 if beyond > 0 else 1.0, n - 1)
-    return CorrectedT(mean, beyond / spread, float(stats.t.sf(beyond / spread, n - 1)), n - 1)
-
-
-def _checked(values: np.ndarray, least: int) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 2 or len(values) < least:
-        raise ValueError(f"an array (methods × blocks) of at least {least} methods is needed, got {values.shape}")
-    if not np.all(np.isfinite(values)):
-        raise ValueError("a value is missing or infinite; leave the block out")
-    return values
+    if spread <= rounding:
+        return 0.0 if beyond > 0 else 1.0
+    return float(stats.t.sf(beyond / spread, n - 1))

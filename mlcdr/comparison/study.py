@@ -121,8 +121,8 @@ def own_name(theirs: str) -> str:
 
 
 def simple_name(name: str) -> str:
-    """A name without case and punctuation."""
-    return re.sub(r"\W|_", "", name.casefold())
+    """A name without case and punctuation, but for `+`: BR+ is not BR."""
+    return re.sub(r"[^\w+]|_", "", name.casefold())
 
 
 def find_name(ours: str, names: Iterable[str]) -> str | None:
