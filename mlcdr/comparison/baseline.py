@@ -27,8 +27,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from mlcdr.comparison.significance import ALPHA
-from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
+from mlcdr.comparison.statistics import ALPHA, corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.exports import NoResults
@@ -159,7 +158,8 @@ def _show_change(cell: Any) -> tuple[str | Text, ...]:
         old, new, change = f"{cell.old:.4g}", f"{cell.new:.4g}", f"× {math.exp(cell.loss):.2f}"
     else:
         old, new, change = f"{cell.old:.4f}", f"{cell.new:.4f}", signed(cell.new - cell.old, 4)
-    return old, new, change, signed(cell.effect, 2), _show_p(cell), text(cell.change, bold=cell.change == "worse")
+    verdict = text(cell.change, bold=cell.change == "worse")
+    return old, new, change, signed(cell.effect, 2), _show_p(cell), verdict
 
 
 def _show_p(cell: Any) -> str | Text:
@@ -173,7 +173,11 @@ def _show_p(cell: Any) -> str | Text:
 
 
 def compare_runs(
-    old: Results, new: Results, metric: str | None = None, margin: float = 0.01, time_margin: float = 1.5
+    old: Results,
+    new: Results,
+    metric: str | None = None,
+    margin: float = 0.01,
+    time_margin: float = 1.5,
 ) -> BaselineComparison:
     """Every cell of two runs.
 
@@ -205,9 +209,10 @@ def compare_runs(
     margins = {name: time_margin if name in times else margin for name in facts}
     ratios = {dataset: _test_to_train(old, dataset, scores) for dataset in paired["dataset"].unique()}
     tested = []
-    for place, splits in group(judged[has_ratio | ~judged["metric"].isin(times)], keys_of(scores)):
-        dataset, method, *point, name = place
-        labels = {"dataset": dataset, "method": method, "setting": ", ".join(filter(None, point)), "metric": name}
+    usable = judged[has_ratio | ~judged["metric"].isin(times)]
+    for (dataset, method, *point, name), splits in group(usable, keys_of(scores)):
+        setting = ", ".join(filter(None, point))
+        labels = dict(zip(_LABELS, (dataset, method, setting, name), strict=True))
         tested.append(labels | _test(splits, facts[name], margins[name], ratios[dataset]))
     cells = _judge(tested, of_means)
     remarks = list(_list_remarks(old, new, scores))
@@ -216,7 +221,15 @@ def compare_runs(
         remarks.append(f"{n_undefined} times are zero, and have no ratio.")
     if unknown:
         remarks.append(f"Not judged, because which way is better is not known: {join_words(unknown)}.")
-    return BaselineComparison(str(old.folder), str(new.folder), cells, margin, time_margin, of_means, tuple(remarks))
+    return BaselineComparison(
+        old=str(old.folder),
+        new=str(new.folder),
+        cells=cells,
+        margin=margin,
+        time_margin=time_margin,
+        of_means=of_means,
+        remarks=tuple(remarks),
+    )
 
 
 def _pair_scores(old: Results, new: Results, metric: str | None) -> tuple[pd.DataFrame, bool]:
@@ -237,8 +250,9 @@ def _pair_scores(old: Results, new: Results, metric: str | None) -> tuple[pd.Dat
     paths = dict.fromkeys([*paths_of(before), *paths_of(after)])
     texts = dict.fromkeys(list_keys(paths), object)
     place = ["dataset", "method", *paths, "split", "metric"]
-    both = [each.reindex(columns=[*place, "value"], fill_value="").astype(texts) for each in (before, after)]
-    scores = both[0].merge(both[1], "left", place, suffixes=("_old", "_new"), indicator="paired")
+    before = before.reindex(columns=[*place, "value"], fill_value="").astype(texts)
+    after = after.reindex(columns=[*place, "value"], fill_value="").astype(texts)
+    scores = before.merge(after, "left", place, suffixes=("_old", "_new"), indicator="paired")
     scores["paired"] = scores["paired"] == "both"
     return scores, of_means
 
@@ -329,11 +343,10 @@ def _judge(tested: list[dict[str, Any]], of_means: bool) -> pd.DataFrame:
 def _refuse_unlike(old: Results, new: Results) -> None:
     """Refuse runs whose splits are not the same rows: other settings (but the number of repeats), or other data."""
     before, after = (each.experiment.splits.plain() for each in (old, new))
-    differing = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-    differing = [key for key in differing if key not in ("repeats", "folders")]
-    if differing:
-        specs = ", ".join(f"{key}: {before[key]}" for key in differing if key in before) or "see `splits:`"
-        raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs})")
+    for key in {**before, **after}:
+        if key not in ("repeats", "folders") and before.get(key) != after.get(key):
+            there = before.get(key, "unset")
+            raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({key}: {there})")
     for dataset in old.datasets:
         checksums = [each.recorded(dataset).get("checksum") for each in (old, new)]
         if len(set(filter(None, checksums))) > 1:

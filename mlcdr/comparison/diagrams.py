@@ -25,7 +25,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mlcdr.comparison.comparison import Comparison
-from mlcdr.comparison.significance import ALPHA, FEW, Significance, format_counts
+from mlcdr.comparison.significance import FEW, Significance, format_counts
+from mlcdr.comparison.statistics import ALPHA
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.canvas import STYLE, save, write_heading
 from mlcdr.tables.sheet import DASH, signed
@@ -233,7 +234,8 @@ def draw_matrix(found: Significance, title: str) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     ax = figure.subplots()
     # so pale that black can be read
-    drawn = ax.pcolormesh(range(k), range(k), _shades(found), cmap="PuOr", vmin=-2, vmax=2, edgecolors="white")
+    pale: Mapping[str, Any] = {"cmap": "PuOr", "vmin": -2, "vmax": 2}
+    drawn = ax.pcolormesh(range(k), range(k), _shades(found), edgecolors="white", **pale)
     drawn.set_linewidth(2)
     ax.invert_yaxis()
     rotation, ha = (40, "left") if slanted else (0, "center")
@@ -246,7 +248,8 @@ def draw_matrix(found: Significance, title: str) -> Figure:
         shown = f"rank {found.averages[i]:.2f}" if i == j else _describe_pair(found, i, j)
         weight = "bold" if found.pairs.holm[i, j] <= ALPHA else "normal"
         ax.text(column, row, shown, linespacing=1.25, fontweight=weight, **_CENTRED)
-    bar = figure.colorbar(drawn, ax=ax, boundaries=np.linspace(-1, 1, 101), ticks=[-1, 0, 1], pad=0.02, aspect=30)
+    shades = np.linspace(-1, 1, 101)
+    bar = figure.colorbar(drawn, ax=ax, boundaries=shades, ticks=[-1, 0, 1], pad=0.02, aspect=30)
     bar.ax.set_yticklabels(["loses all", "even", "wins all"], fontsize=6.5)
     bar.ax.tick_params(length=0)
     blocks = "data sets" if found.n_blocks == found.n_datasets else "points"

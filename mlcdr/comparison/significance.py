@@ -17,11 +17,10 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.comparison import statistics
-from mlcdr.comparison.statistics import Friedman, Pairwise
+from mlcdr.comparison.statistics import ALPHA, Friedman, Pairwise
 from mlcdr.results.failures import join_some
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
 
-ALPHA = 0.05
 FEW = 5
 _NAMED = 6  # pairs that a note names; if there are more, it has their number
 _PAIR = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
@@ -198,7 +197,11 @@ def _show_pair(pair: Any) -> list[str | Text]:
 
 
 def assess(
-    methods: Sequence[str], values: np.ndarray, higher_is_better: bool, n_datasets: int, rope: float | None = None
+    methods: Sequence[str],
+    values: np.ndarray,
+    higher_is_better: bool,
+    n_datasets: int,
+    rope: float | None = None,
 ) -> Significance:
     """All tests of `values` (methods × blocks, nothing missing); with `rope`, the Bayesian one too.
 
@@ -211,8 +214,8 @@ def assess(
         methods=tuple(methods),
         n_datasets=n_datasets,
         averages=statistics.average_ranks(values, higher_is_better),
-        friedman=statistics.friedman(values, higher_is_better, ALPHA),
-        cd=statistics.critical_difference(len(values), values.shape[1], ALPHA),
+        friedman=statistics.friedman(values, higher_is_better),
+        cd=statistics.critical_difference(*values.shape),
         pairs=statistics.pairwise(values, higher_is_better, rope),
         rope=rope,
     )

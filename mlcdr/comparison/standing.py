@@ -15,14 +15,14 @@ from pathlib import Path
 import pandas as pd
 
 from mlcdr.comparison import study
-from mlcdr.comparison.significance import ALPHA, format_counts
-from mlcdr.comparison.statistics import critical_difference
+from mlcdr.comparison.significance import format_counts
+from mlcdr.comparison.statistics import ALPHA, critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS, Measure
 from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.results.frame import are_same
 from mlcdr.tables import layouts
-from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, text
+from mlcdr.tables.sheet import NOTHING, Sheet, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import as_texts
 
@@ -59,17 +59,19 @@ class Standing:
         """Every method in the order of the ranks; one's own bold, each with a column of its wins, ties and losses."""
         by_own = dict(list(self.pairs.groupby("own", sort=False)))
         # one's own method comes before one of the study's with the same rank, and may have the same name
-        ranked = [(pairs["own_rank"].iloc[0], 0, own) for own, pairs in by_own.items()]
+        ranked = set()
         records = {}
         for pair in self.pairs.itertuples():
-            ranked.append((pair.rank, 1, pair.method))
+            ranked.add((pair.own_rank, False, pair.own))
+            ranked.add((pair.rank, True, pair.method))
             records[pair.own, pair.method] = format_counts([pair.wins, pair.ties, pair.losses])
-        rows: list[tuple[str | Text, ...]] = []
-        for rank, is_of_study, name in sorted(set(ranked)):
-            if is_of_study:
-                rows.append((name, "study", f"{rank:.2f}", *(records[own, name] for own in by_own)))
-            else:
-                rows.append((text(name, True), "here", text(f"{rank:.2f}", True), *[NOTHING] * len(by_own)))
+        rows = []
+        for rank, is_of_study, name in sorted(ranked):
+            shown = [text(name, not is_of_study), text(f"{rank:.2f}", not is_of_study)]
+            shown.insert(1, text("study" if is_of_study else "here"))
+            for own in by_own:
+                shown.append(text(records[own, name]) if is_of_study else NOTHING)
+            rows.append(shown)
         header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for own in by_own))
         notes = [
             f"On {_describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
@@ -128,9 +130,14 @@ def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
             f"({join_words(list(own))})"
         )
     theirs = yardstick.study_values(measure).loc[whole.index]
-    pairs = pd.concat([_place(name, values, theirs, measure) for name, values in whole.items()], ignore_index=True)
-    datasets = tuple(ours for ours, named in yardstick.named.items() if named in whole.index)
-    return Standing(yardstick, measure, datasets, pairs, critical_difference(theirs.shape[1] + 1, len(whole), ALPHA))
+    pairs = [_place(name, values, theirs, measure) for name, values in whole.items()]
+    return Standing(
+        yardstick=yardstick,
+        measure=measure,
+        datasets=tuple(ours for ours, named in yardstick.named.items() if named in whole.index),
+        pairs=pd.concat(pairs, ignore_index=True),
+        cd=critical_difference(theirs.shape[1] + 1, len(whole)),
+    )
 
 
 def _place(name: str, own: pd.Series, theirs: pd.DataFrame, measure: Measure) -> pd.DataFrame:
@@ -139,7 +146,7 @@ def _place(name: str, own: pd.Series, theirs: pd.DataFrame, measure: Measure) ->
     beside = average_present_ranks(pd.concat({"": own, **theirs}, axis="columns"), better)
     own_rank = beside.pop("")
     is_ahead = (beside < own_rank) & ~are_same(beside, own_rank)
-    gains = theirs[beside.index].sub(own, axis="index") * (-1 if better else 1)
+    gains = -theirs.sub(own, axis="index") if better else theirs.sub(own, axis="index")
     pairs = pd.DataFrame({
         "metric": measure.metric,
         "own": name,

@@ -29,8 +29,14 @@ from scipy import stats
 
 from mlcdr.results.frame import are_same, rank_means
 
+ALPHA = 0.05
+"""The level of all tests."""
+
 _EXACT_UP_TO = 50  # differences; 2⁵⁰ sign patterns are still counted exactly by a double
 _PLACES = 10  # of a difference, relative to the largest of the numbers: what lies beyond is rounding
+_PRIOR = 0.5  # strength of the Bayesian test's prior
+_SAMPLES = 50_000  # of its posterior
+_SEED = 2017
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Friedman:
     statistic, p : float
         χ²_F with `df` degrees of freedom, and its p-value.
     f, f_p, f_critical : float
-        F_F with `df` and `f_df` degrees of freedom, its p-value, and the critical value at the given level.
+        F_F with `df` and `f_df` degrees of freedom, its p-value, and the critical value at level 0.05.
     """
 
     n_methods: int
@@ -151,7 +157,7 @@ def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
 # -------------------------------------------------------------------- all methods at once
 
 
-def friedman(values: np.ndarray, higher_is_better: bool, alpha: float = 0.05) -> Friedman:
+def friedman(values: np.ndarray, higher_is_better: bool) -> Friedman:
     """Whether k methods differ over N blocks: Friedman's χ²_F, corrected for ties, and Iman and Davenport's F_F.
 
     χ²_F = (k−1) B / S        F_F = (N−1) χ²_F / (N(k−1) − χ²_F) = (N−1) B / (N S − B)
@@ -177,19 +183,21 @@ def friedman(values: np.ndarray, higher_is_better: bool, alpha: float = 0.05) ->
     between = float(np.sum(deviations.sum(axis=1) ** 2))
     spread = float(np.sum(deviations**2))
     chi2 = (k - 1) * between / spread if spread else math.nan
+    p = float(stats.chi2.sf(chi2, k - 1))
     f = f_p = critical = math.nan
     if n > 1 and spread:
         rest = n * spread - between
         f = (n - 1) * between / rest if rest else math.inf
-        f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
-        critical = float(stats.f.isf(alpha, k - 1, (k - 1) * (n - 1)))
-    return Friedman(k, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, f_p, critical)
+        distribution = stats.f(k - 1, (k - 1) * (n - 1))
+        f_p = float(distribution.sf(f))
+        critical = float(distribution.isf(ALPHA))
+    return Friedman(k, n, chi2, p, f, f_p, critical)
 
 
-def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> float:
+def critical_difference(n_methods: int, n_blocks: int) -> float:
     """Nemenyi's critical difference of two average ranks, CD = q_α √(k(k+1) / (6N)) (Demšar 2006, section 3.2.2).
 
-    q_α is the quantile of the studentised range of k groups and infinite degrees of freedom, over √2.
+    q_α is the quantile of the studentised range of k groups and infinite degrees of freedom, over √2; α is 0.05.
 
     Raises
     ------
@@ -204,7 +212,8 @@ def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> f
     (1.25, 0.63)
     """
     _need_two(n_methods, n_blocks)
-    return _studentised_range(n_methods, alpha) / math.sqrt(2) * math.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks))
+    q = _studentised_range(n_methods) / math.sqrt(2)
+    return q * math.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks))
 
 
 def _need_two(n_methods: int, n_blocks: int) -> None:
@@ -213,8 +222,8 @@ def _need_two(n_methods: int, n_blocks: int) -> None:
 
 
 @cache
-def _studentised_range(groups: int, alpha: float) -> float:
-    return float(stats.studentized_range.isf(alpha, groups, np.inf))
+def _studentised_range(groups: int) -> float:
+    return float(stats.studentized_range.isf(ALPHA, groups, np.inf))
 
 
 def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, ...]]:
@@ -251,7 +260,7 @@ def paired_differences(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.
     and 0.2 − 0.1 are one difference.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+    scale = np.abs([a, b]).max(initial=0.0)
     if scale == 0:
         return np.zeros(a.shape)
     rounded = np.round((a - b) / scale, _PLACES) * scale
@@ -273,14 +282,17 @@ def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:
         raise ValueError("a difference is missing or infinite")
     kept = d[d != 0]
     ranks = stats.rankdata(np.abs(kept))
-    positive, negative = float(ranks[kept > 0].sum()), float(ranks[kept < 0].sum())
+    positive = float(ranks[kept > 0].sum())
+    negative = float(ranks[kept < 0].sum())
+    least = min(positive, negative)
     if not len(kept):
         p = math.nan
     elif len(kept) <= _EXACT_UP_TO:
-        p = 2 * _exact_tail(ranks, min(positive, negative))
+        p = 2 * _exact_tail(ranks, least)
     else:
-        spread = math.sqrt(float(np.sum(ranks**2)) / 4)
-        p = 2 * float(stats.norm.cdf((min(positive, negative) - (positive + negative) / 2) / spread))
+        mean = (positive + negative) / 2
+        deviation = math.sqrt(np.sum(ranks**2) / 4)
+        p = 2 * float(stats.norm.cdf(least, mean, deviation))
     return SignedRanks(positive, negative, min(p, 1.0))
 
 
@@ -315,21 +327,20 @@ def pairwise(values: np.ndarray, higher_is_better: bool, rope: float | None = No
     """
     k = len(values)
     better = values if higher_is_better else -values
-    p, adjusted = np.full((k, k), np.nan), np.full((k, k), np.nan)
-    effect, likely = np.zeros((k, k)), np.zeros((k, k, 3))
+    p = np.full((k, k), np.nan)
+    effect = np.zeros((k, k))
     for i, j in combinations(range(k), 2):
-        differences = paired_differences(better[i], better[j])
-        test = wilcoxon(differences)
+        test = wilcoxon(paired_differences(better[i], better[j]))
         p[i, j] = p[j, i] = test.p
-        effect[i, j], effect[j, i] = test.rank_biserial, -test.rank_biserial
-        if rope is not None:
-            likely[i, j] = bayesian_signed_rank(differences, rope)
-            likely[j, i] = likely[i, j, ::-1]
+        effect[i, j] = test.rank_biserial
+        effect[j, i] = -test.rank_biserial
+    adjusted = p.copy()
     above = np.triu_indices(k, 1)
     adjusted[above] = adjusted[above[::-1]] = holm(p[above])
     means = better.mean(axis=1)
     counts = _count_wins(block_ranks(values, higher_is_better))
-    return Pairwise(p, adjusted, counts, means[:, None] - means, effect, None if rope is None else likely)
+    likely = None if rope is None else _compare_likely(better, rope)
+    return Pairwise(p, adjusted, counts, means[:, None] - means, effect, likely)
 
 
 def _count_wins(ranks: np.ndarray) -> np.ndarray:
@@ -340,13 +351,17 @@ def _count_wins(ranks: np.ndarray) -> np.ndarray:
     return np.moveaxis(counts, 0, 2)
 
 
-def bayesian_signed_rank(
-    advantages: Sequence[float] | np.ndarray,
-    rope: float = 0.0,
-    prior: float = 0.5,
-    samples: int = 50_000,
-    seed: int = 2017,
-) -> tuple[float, float, float]:
+def _compare_likely(better: np.ndarray, rope: float) -> np.ndarray:
+    """For each pair the probabilities of the Bayesian signed-rank test, (k, k, 3)."""
+    k = len(better)
+    likely = np.zeros((k, k, 3))
+    for i, j in combinations(range(k), 2):
+        likely[i, j] = bayesian_signed_rank(paired_differences(better[i], better[j]), rope)
+        likely[j, i] = likely[i, j, ::-1]
+    return likely
+
+
+def bayesian_signed_rank(advantages: Sequence[float] | np.ndarray, rope: float = 0.0) -> tuple[float, float, float]:
     """The Bayesian signed-rank test (Benavoli et al. 2014; 2017, section 4.2.1).
 
     Returns how likely the first method is worse than, practically equal to, or better than the second in a new block.
@@ -366,40 +381,41 @@ def bayesian_signed_rank(
         One for each block: how much better the first method is.
     rope : float
         r, in the metric's own unit.
-    prior : float
-        s > 0.
-    samples, seed : int
-        The same seed gives the same numbers. The Monte Carlo error of a probability is √(P(1 − P) / samples).
 
     Raises
     ------
     ValueError
-        When a difference is missing, or `rope` is negative, or `prior` not positive.
+        When a difference is missing, or `rope` is negative.
 
-    Cost: samples · N² multiplications.
+    Notes
+    -----
+    s is 0.5. The same differences give the same probabilities P, with a Monte Carlo error of √(P(1 − P) / 50 000).
+
+    Cost: 50 000 · N² multiplications.
     """
     z = np.concatenate([[0.0], np.asarray(advantages, dtype=float)])
-    if not (np.isfinite(z).all() and rope >= 0 and prior > 0):
-        raise ValueError("a difference is missing, the region is negative, or the prior's strength not positive")
+    if not (np.isfinite(z).all() and rope >= 0):
+        raise ValueError("a difference is missing, or the region is negative")
     sums = z[:, None] + z[None, :]
-    above, below = _beyond(sums, 2 * rope), _beyond(-sums, 2 * rope)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    weights = rng.dirichlet([prior, *np.ones(len(z) - 1)], samples)
-    better = ((weights @ above) * weights).sum(axis=1)
-    worse = ((weights @ below) * weights).sum(axis=1)
+    rng = np.random.Generator(np.random.PCG64(_SEED))
+    weights = rng.dirichlet([_PRIOR, *np.ones(len(z) - 1)], _SAMPLES)
+    better = ((weights @ _beyond(sums, 2 * rope)) * weights).sum(axis=1)
+    worse = ((weights @ _beyond(-sums, 2 * rope)) * weights).sum(axis=1)
     if rope == 0:
-        ahead = float(np.mean((better > worse) + 0.5 * np.isclose(better, worse, rtol=1e-12)))
+        even = np.isclose(better, worse, rtol=1e-12)
+        ahead = float(np.mean((better > worse) + 0.5 * even))
         return 1 - ahead, 0.0, ahead
     equal = 1 - better - worse
     largest = np.argmax(np.stack([equal, worse, better]), axis=0)
     n_equal, n_worse, n_better = np.bincount(largest, minlength=3).tolist()
-    return n_worse / samples, n_equal / samples, n_better / samples
+    return n_worse / _SAMPLES, n_equal / _SAMPLES, n_better / _SAMPLES
 
 
 def _beyond(sums: np.ndarray, limit: float) -> np.ndarray:
     """1 where a sum is above the limit, one half where it is the limit up to rounding."""
-    at = np.isclose(sums, limit, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(sums).max())))
-    return np.where(at, 0.5, (sums > limit).astype(float))
+    rounding = 1e-12 * max(1.0, np.abs(sums).max())
+    is_limit = np.isclose(sums, limit, rtol=1e-9, atol=rounding)
+    return np.where(is_limit, 0.5, sums > limit)
 
 
 # -------------------------------------------------------------------- one data set, several splits
@@ -429,7 +445,8 @@ def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float,
     if n == 1:
         return math.nan
     beyond = math.fsum(d) / n - margin
-    spread = math.sqrt((1 / n + test_to_train) * float(np.var(d, ddof=1)))
+    variance = float(np.var(d, ddof=1))
+    spread = math.sqrt((1 / n + test_to_train) * variance)
     rounding = 1e-9 * max(float(np.abs(d).max()), abs(margin))
     if abs(beyond) <= rounding:
         beyond = 0.0

@@ -142,14 +142,12 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
     judged["published_se"] = published_errors(judged, rules)
     published = judged["published"].replace("", "nan").astype(float)
     judged["difference"] = judged["ours"] - published
-    if rules.spread == "standard_error":
-        spread = list(map(math.hypot, judged["se"], judged["published_se"]))
-    elif rules.spread == "repetitions":
-        spread = judged["se"].tolist()
-    else:
-        spread = [_deviation(printed) for printed in judged["spread"]]
-    spreads = pd.Series(spread, judged.index, dtype=float)
-    judged["z"] = judged["difference"] / spreads.where(spreads > 0)
+    unit = {
+        "standard_error": np.hypot(judged["se"], judged["published_se"]),
+        "repetitions": judged["se"],
+        "printed": judged["spread"].map(_deviation).astype(float),
+    }[rules.spread]
+    judged["z"] = judged["difference"] / unit.where(unit > 0)
     judged["verdict"] = _give_verdicts(judged, rules)
     return judged
 

@@ -83,13 +83,15 @@ def _load(table: str, known: list[str], what: str) -> pd.DataFrame:
     if table in known:
         return read_cells(table)
     paper = table.partition("/")[0]
-    shown = [each for each in known if each.partition("/")[0] == paper] or known
+    of_paper = [each for each in known if each.startswith(f"{paper}/")]
+    shown = of_paper or known
     raise ResultsError(f"no {what} {table!r}{suggest_name(table, shown)} ({list_known(shown, '`mlcdr reproduce`')})")
 
 
 def tables_behind(experiment: Experiment) -> list[str]:
     """The published tables that an experiment repeats, by its name (`PAPER_TABLE[_VARIANT]`) or its tables' layouts."""
-    named = [name for name in list_files() if f"{experiment.name}_".startswith(f"{name.replace('/', '_')}_")]
+    beginning = f"{experiment.name}_"
+    named = [name for name in list_files() if beginning.startswith(f"{name.replace('/', '_')}_")]
     longest = max(named, key=len, default="")
     layouts = [spec.layout for spec in experiment.tables]
     known = list_tables()

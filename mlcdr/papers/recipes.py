@@ -125,9 +125,8 @@ def _beginnings_of(name: str, known: Iterable[str]) -> list[str]:
 
 def facts_table(target: str) -> str:
     """The published table of data sets that a target names; empty if it names none."""
-    laid_out = set(layouts.names())
-    names = {plain_name(name): name for name in printed.list_facts_tables() if name in laid_out}
-    return names.get(plain_name(target), "")
+    laid_out = set(layouts.names()).intersection(printed.list_facts_tables())
+    return next((name for name in sorted(laid_out) if plain_name(name) == plain_name(target)), "")
 
 
 def prints_times(experiment: Experiment) -> bool:
@@ -142,7 +141,7 @@ def _shows_times(tables: Iterable[LayoutSpec], figures: Iterable[LayoutSpec] = (
         shown.update(table.metrics or [str(table.metric)])
     for entry in figures:
         shown.update(layouts.load(FigureLayout, entry).chosen_metrics or ())
-    return bool(shown) and shown <= set(layouts.TIMES)
+    return bool(shown) and shown.issubset(layouts.TIMES)
 
 
 def tables_of(recipe: Recipe, experiment: Experiment) -> list[str]:
@@ -160,10 +159,10 @@ def filled_by_others() -> dict[str, list[Recipe]]:
     known = recipes()
     found: dict[str, list[Recipe]] = {}
     for recipe in known.values():
-        if recipe.variant:
-            continue
-        for table in tables_of(recipe, recipe.outline):
-            if table and table not in known:
+        own, *others = tables_of(recipe, recipe.outline)
+        tables = [] if recipe.variant else [own, *others]
+        for table in filter(None, tables):
+            if table not in known:
                 found.setdefault(table, []).append(recipe)
     return dict(sorted(found.items()))
 
@@ -173,9 +172,9 @@ def compared_tables(target: str, step: Step, experiment: Experiment) -> list[str
 
     A table of times that other configs fill is among them only if `target` names it.
     """
+    times = _times_of_others(step, experiment)
     tables = tables_of(step.recipe, experiment)
-    unasked = [table for table in _times_of_others(step, experiment) if not _names(target, table)]
-    return [table for table in tables if table not in unasked]
+    return [table for table in tables if table not in times or _names(target, table)]
 
 
 def measures_times(target: str, step: Step, experiment: Experiment) -> bool:
@@ -184,6 +183,7 @@ def measures_times(target: str, step: Step, experiment: Experiment) -> bool:
 
 
 def _times_of_others(step: Step, experiment: Experiment) -> list[str]:
+    """The tables of times of an experiment that are not its recipe's."""
     others = [spec for spec in experiment.tables if spec.layout != step.recipe.table]
     return [spec.layout for spec in others if _shows_times([spec])]
 
@@ -230,14 +230,16 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
 
 def _recipes_named(name: str) -> list[Recipe]:
     """The recipes that a plain name means: a config, all that begin with it, or those that fill a table."""
-    known = {plain_name(each): recipe for each, recipe in recipes().items()}
-    if name in known:
-        return [known[name]]
-    beginning = _recipes_beginning(name) if re.search(r"_\d{4}", name) else []
-    if beginning:
+    for known, recipe in recipes().items():
+        if plain_name(known) == name:
+            return [recipe]
+    has_year = re.search(r"_\d{4}", name)
+    if has_year and (beginning := _recipes_beginning(name)):
         return beginning
-    filled = {plain_name(table): by_these for table, by_these in filled_by_others().items()}
-    return filled.get(name, [])
+    for table, by_these in filled_by_others().items():
+        if plain_name(table) == name:
+            return by_these
+    return []
 
 
 def _recipes_beginning(name: str) -> list[Recipe]:
@@ -249,9 +251,9 @@ def _recipes_beginning(name: str) -> list[Recipe]:
 
 def _describe_unknown(target: str) -> str:
     """What is known that a target could mean."""
-    meant = list(dict.fromkeys(recipe.paper for recipe in _recipes_beginning(plain_name(target))))
+    meant = {repr(recipe.paper): None for recipe in _recipes_beginning(plain_name(target))}
     if meant:  # it lacks the year
-        hint = f"; did you mean {join_words([repr(each) for each in meant], 'or')}?"
+        hint = f"; did you mean {join_words(list(meant), 'or')}?"
     else:
         known = recipes()
         names = [*known, *filled_by_others(), *(recipe.paper for recipe in known.values())]
@@ -263,12 +265,10 @@ def _describe_unknown(target: str) -> str:
 
 def _large_parts(target: str, wanted: Sequence[Recipe]) -> list[Recipe]:
     """The recipes of the large data sets of some tables."""
-    known = recipes()
-    names = [f"{recipe.name}_{LARGE}" for recipe in wanted]
-    found = [known[name] for name in names if name in known]
+    large = {recipe.of: recipe for recipe in recipes().values() if recipe.variant == LARGE}
+    found = [large[recipe.name] for recipe in wanted if recipe.name in large]
     if not found:
-        having = [recipe.of for recipe in known.values() if recipe.variant == LARGE]
-        raise UserError(f"{target} has no part of its own for large data sets (having one: {', '.join(having)})")
+        raise UserError(f"{target} has no part of its own for large data sets (having one: {', '.join(large)})")
     return found
 
 
@@ -279,8 +279,8 @@ def _small(recipe: Recipe) -> Step:
         return Step(ready, description=f"small: {ready.outline.description or ready.path.name}")
     experiment = recipe.outline
     sizes = {spec.name: n_values(spec.name) for spec in experiment.datasets}
-    kept = [name for name, size in sizes.items() if size <= _MAX_VALUES]
-    kept = kept or [min(sizes, key=sizes.__getitem__)]
+    most = max(_MAX_VALUES, min(sizes.values()))
+    kept = [name for name, size in sizes.items() if size <= most]
     datasets = [spec.plain() for spec in experiment.datasets if spec.name in kept]
     changes = [f"datasets={json.dumps(datasets)}", f"name={experiment.name}_{SMALL}"]
     reduced = [f"{len(kept)} of {len(sizes)} data sets ({', '.join(kept)})"]
@@ -301,33 +301,32 @@ def n_values(name: str) -> float:
 
 def missing(experiments: Iterable[Experiment]) -> list[str]:
     """The data sets of some experiments of the catalogue that are not available."""
-    names = []
+    names: dict[str, None] = {}
     for experiment in experiments:
         part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
-        for spec in experiment.datasets:
-            if spec.source is None or find(spec.source) is None:
-                continue  # the check of the config reports it with its line
+        # of the others the check of the config says what is wrong, with its line
+        known = [spec.name for spec in experiment.datasets if spec.source and find(spec.source)]
+        for name in known:
             try:
-                locate(spec.name, part)
+                locate(name, part)
             except DataError:
-                names.append(spec.name)
-    return list(dict.fromkeys(names))
+                names[name] = None
+    return list(names)
 
 
 def missing_folds(experiments: Iterable[Experiment]) -> list[str]:
     """The data sets of some experiments whose fixed folds can be downloaded and are not at hand."""
-    names = []
+    names: dict[str, None] = {}
     for experiment in experiments:
-        if not isinstance(experiment.splits, FromFile):
-            continue
         for spec in experiment.datasets:
             try:
-                experiment.splits.find(spec.name)
+                if isinstance(experiment.splits, FromFile):
+                    experiment.splits.find(spec.name)
             except NotFetchedError as error:
-                names.append(error.name)
+                names[error.name] = None
             except DataError:
                 pass  # the config's own check reports it, with its line
-    return list(dict.fromkeys(names))
+    return list(names)
 
 
 def require_data(experiments: Sequence[Experiment], target: str) -> None:
@@ -348,9 +347,10 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         needs.append(f"{', '.join(names)}, not found in the folders {looked}")
     if of_folds:
         needs.append(f"the folds of {', '.join(of_folds)}")
-    named = [[spec.name for spec in experiment.datasets] for experiment in experiments]
-    common = [name for name in named[0] if name not in lacking and all(name in own for own in named)]
-    without = f"; or leave them out: --set 'datasets=[{', '.join(common)}]'" if common else ""
+    named = [dict.fromkeys(spec.name for spec in experiment.datasets) for experiment in experiments]
+    common = set.intersection(*map(set, named)).difference(lacking)
+    kept = ", ".join(name for name in named[0] if name in common)
+    without = f"; or leave them out: --set 'datasets=[{kept}]'" if kept else ""
     raise DataError(f"{target} needs {', and '.join(needs)}; {how_to_get(lacking, bool(of_folds))}{without}")
 
 
