@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,10 +61,12 @@ def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
     there = average_present_ranks(theirs, measure.higher_is_better)
     here = average_present_ranks(own, measure.higher_is_better)
     ranks = pd.DataFrame({"there": there, "here": here})
-    spearman, kendall = (ranks.corr(method).at["there", "here"] for method in ("spearman", "kendall"))
-    within = own.rank(axis="columns").corrwith(theirs.rank(axis="columns"), axis="columns")
-    correlations = (spearman, kendall, within.mean())
-    return Agreement(measure, ranks, correlations, own - theirs)
+    spearman = ranks.corr("spearman").at["there", "here"]
+    kendall = ranks.corr("kendall").at["there", "here"]
+    own_ranks = own.rank(axis="columns")
+    their_ranks = theirs.rank(axis="columns")
+    within = own_ranks.corrwith(their_ranks, axis="columns").mean()
+    return Agreement(measure, ranks, (spearman, kendall, within), own - theirs)
 
 
 def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> Sheet:
@@ -74,21 +77,26 @@ def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> She
         farthest = apart.idxmax()
         there, here = each.ranks.loc[farthest]
         correlations = map(_show_correlation, each.correlations)
-        shown = f"{farthest} {there:.1f} → {here:.1f}"
-        rows.append((each.measure.metric, str(len(each.ranks)), *correlations, shown))
+        n_methods = str(len(each.ranks))
+        rows.append((each.measure.metric, n_methods, *correlations, f"{farthest} {there:.1f} → {here:.1f}"))
     if len(found) > 1:
         means = pd.DataFrame([each.correlations for each in found]).mean()
         rows.append(("mean", "", *map(_show_correlation, means), ""))
-    methods = pd.concat([each.ranks for each in found]).index.unique().tolist()
-    header = ("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here")
+    methods = list(dict.fromkeys(itertools.chain(*(each.ranks.index for each in found))))
     notes = [
         f"Average ranks of {join_words(methods)} among each other, in the study and here, on the data sets that "
         "all of them have here: Spearman's ρ, Kendall's τ_b. Within a data set: ρ on each by itself, in the mean. "
         "Farthest: the method whose average rank differs most.",
         NOT_CELLS,
     ]
-    caption = f"{yardstick.results.name}: how the ranks of {study.TITLE} come out"
-    return make_sheet(caption, header, rows, 1, notes, (5,))
+    return make_sheet(
+        caption=f"{yardstick.results.name}: how the ranks of {study.TITLE} come out",
+        header=("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here"),
+        rows=rows,
+        stub=1,
+        notes=notes,
+        left=(5,),
+    )
 
 
 def _show_correlation(value: float) -> str:
@@ -100,7 +108,8 @@ def tabulate_ranks(found: Sequence[Agreement]) -> Sheet:
 
     Also how far the values are apart: the median over data sets and all measures but coverage, which counts labels.
     """
-    ranks = pd.concat([each.ranks for each in found]).groupby(level=0, sort=False).mean()
+    every = pd.concat([each.ranks for each in found])
+    ranks = every.groupby(level=0, sort=False).mean()
     shares = [each.differences for each in found if each.measure.metric != "coverage"]
     apart = pd.concat(shares).abs().median() if shares else pd.Series(dtype=float)
     rows = []
@@ -108,6 +117,12 @@ def tabulate_ranks(found: Sequence[Agreement]) -> Sheet:
         differ = apart.get(method, math.nan)
         shown = "" if math.isnan(differ) else f"{differ:.3f}"
         rows.append((method, f"{there:.2f}", f"{here:.2f}", signed(here - there, 2), shown))
-    caption = f"Average ranks over {plural(len(found), 'measure')}"
-    notes = ["Values differ by: the median of |value here − value there| over data sets and measures, coverage aside."]
-    return make_sheet(caption, ("Method", "Study", "Here", "Difference", "Values differ by"), rows, 1, notes)
+    return make_sheet(
+        caption=f"Average ranks over {plural(len(found), 'measure')}",
+        header=("Method", "Study", "Here", "Difference", "Values differ by"),
+        rows=rows,
+        stub=1,
+        notes=[
+            "Values differ by: the median of |value here − value there| over data sets and measures, coverage aside."
+        ],
+    )

@@ -129,7 +129,14 @@ class BaselineComparison(ShownSheet):
         header = (*map(str.capitalize, labels), "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
         caption = f"{self.new} against {self.old}: {self.summary()}"
         notes = [*self._say_what_is_worse(bool(rows)), *self.remarks]
-        return make_sheet(caption, header, rows, len(labels), notes, (len(header) - 1,))
+        return make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=len(labels),
+            notes=notes,
+            left=(len(header) - 1,),
+        )
 
     def _say_what_is_worse(self, any_changed: bool) -> Iterator[str]:
         if self.of_means:
@@ -309,7 +316,7 @@ def _test(splits: pd.DataFrame, known: MetricFacts, margin: float, test_to_train
         "n": len(losses),
         "loss": math.fsum(losses) / len(losses),
         "margin": allowed,
-        "effect": -wilcoxon(differences).rank_biserial,
+        "effect": wilcoxon(-differences).rank_biserial,
     }
     if losses.any():
         found["p_worse"] = corrected_t(losses, test_to_train, allowed)
@@ -343,10 +350,13 @@ def _judge(tested: list[dict[str, Any]], of_means: bool) -> pd.DataFrame:
 def _refuse_unlike(old: Results, new: Results) -> None:
     """Refuse runs whose splits are not the same rows: other settings (but the number of repeats), or other data."""
     before, after = (each.experiment.splits.plain() for each in (old, new))
-    for key in {**before, **after}:
-        if key not in ("repeats", "folders") and before.get(key) != after.get(key):
-            there = before.get(key, "unset")
-            raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({key}: {there})")
+    for key in ("repeats", "folders"):
+        before.pop(key, None)
+        after.pop(key, None)
+    if before != after:
+        differing = [f"{key}: {value}" for key, value in before.items() if after.get(key) != value]
+        specs = ", ".join(differing) or "see `splits:`"
+        raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs})")
     for dataset in old.datasets:
         checksums = [each.recorded(dataset).get("checksum") for each in (old, new)]
         if len(set(filter(None, checksums))) > 1:

@@ -110,12 +110,25 @@ class Comparison(ShownSheet):
         ends = ("W/T/L", "Average rank")
         if not results.swept:
             header = ("Method", *results.datasets, *ends)
-            return make_sheet(caption, header, _rows(self.cells, ["method"]), 1, notes)
+            return make_sheet(
+                caption=caption,
+                header=header,
+                rows=_rows(self.cells, ["method"]),
+                stub=1,
+                notes=notes,
+            )
         header = ("Dataset", "Method", *_heads(results), *ends)
         rows = _rows(self.cells, ["dataset", "method"])
         if len(results.datasets) > 1 and self.ranked:
             rows += _rank_rows(results, self.cells)
-        return make_sheet(caption, header, rows, 2, notes, nested=1)
+        return make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=2,
+            notes=notes,
+            nested=1,
+        )
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """For a terminal of `width` characters; with the pairs if the Bayesian test was requested."""

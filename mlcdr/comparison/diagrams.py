@@ -45,10 +45,12 @@ _AXIS = 3.6  # inches of the axis of ranks
 _TITLE = 120  # letters
 _LETTER = 0.075  # inches, at 8 points
 _CELL = (0.95, 0.52)  # inches
-_TITLE_STYLE: Mapping[str, Any] = {"fontsize": 8.5, "fontweight": "bold", "va": "center", "parse_math": False}
-_NOTE_STYLE: Mapping[str, Any] = {"fontsize": 6.5, "color": "#444444", "va": "center"}
 _NAME_STYLE: Mapping[str, Any] = {"va": "center", "parse_math": False}
-_CENTRED: Mapping[str, Any] = {"fontsize": 6.5, "ha": "center", "va": "center"}
+_TITLE_STYLE: Mapping[str, Any] = {**_NAME_STYLE, "fontsize": 8.5, "fontweight": "bold"}
+_NOTE_STYLE: Mapping[str, Any] = {"fontsize": 6.5, "color": "#444444", "va": "center"}
+_CELL_STYLE: Mapping[str, Any] = {"fontsize": 6.5, "ha": "center", "va": "center", "linespacing": 1.25}
+_THIN: Mapping[str, Any] = {"color": "black", "linewidth": 0.8}
+_THICK: Mapping[str, Any] = {"color": "black", "linewidth": 1.2}
 _UPRIGHT = 16  # letters of a name that stands upright above the matrix
 
 
@@ -103,17 +105,17 @@ def draw_critical_difference(
     """
     nemenyi = test == "nemenyi"
     title = shorten_name(title, _TITLE)
+    k = len(found.methods)
     cliques = found.nemenyi_cliques() if nemenyi else found.wilcoxon_cliques()
     levels = _levels(found, cliques)
     notes = list(_footnote(found, nemenyi, bool(cliques)))
-    k = len(found.methods)
     # from the top: the title, Nemenyi's ruler, the axis, the bars, the names, the notes
-    ruler = 0.42 if title else 0.2
-    axis = ruler + (0.43 if nemenyi else 0.18)
+    head = 0.32 if title else 0.1
+    axis = head + (0.53 if nemenyi else 0.28)
     names = axis + 0.16 + _BAR * (1 + max(levels, default=-1))
     height = names + _STEP * (math.ceil(k / 2) + 0.5) + _NOTE_STEP * len(notes) + 0.1
-    longest = max(len(shorten_name(method)) for method in found.methods) + len("  0.00")
-    margin = _LETTER * longest + 0.25  # a name fits in
+    longest = max(len(shorten_name(method)) for method in found.methods)
+    margin = _LETTER * (longest + len("  0.00")) + 0.25  # a name fits in
     width = max(_AXIS + 2 * margin, _LETTER * len(title) + 0.3)
     inch = (k - 1) / _AXIS  # ranks
     left = 1 - margin * inch
@@ -124,7 +126,7 @@ def draw_critical_difference(
     ax.text(left + 0.1 * inch, 0.18, title, **_TITLE_STYLE)
     _draw_axis(ax, k, axis)
     if nemenyi:
-        _draw_ruler(ax, found, ruler)
+        _draw_ruler(ax, found, head + 0.1)
     for clique, level in zip(cliques, levels, strict=True):
         _draw_bar(ax, found, clique, axis + 0.1 + _BAR * level)
     _draw_methods(ax, found, methods or found.methods, (axis, names), 0.08 * inch)
@@ -135,9 +137,10 @@ def draw_critical_difference(
 
 def _draw_axis(ax: Axes, k: int, y: float) -> None:
     """The axis of the ranks from 1 to k."""
-    _draw_scale(ax, [1, k], y, 0.8)
-    ax.vlines(range(1, k + 1), y - 0.06, y, color="black", linewidth=0.8)
-    for rank in range(1, k + 1):
+    ranks = range(1, k + 1)
+    ax.plot([1, k], [y, y], **_THIN)
+    ax.vlines(ranks, y - 0.06, y, **_THIN)
+    for rank in ranks:
         ax.text(rank, y - 0.08, str(rank), ha="center", va="bottom", fontsize=7)
 
 
@@ -147,14 +150,9 @@ def _draw_ruler(ax: Axes, found: Significance, y: float) -> None:
     if end > len(found.methods):
         ax.text(1, y, f"CD = {found.cd:.2f}, more than the axis is long", fontsize=7, va="center")
         return
-    _draw_scale(ax, [1, end], y, 1.2)
-    ax.vlines([1, end], y - 0.04, y + 0.04, color="black", linewidth=1.2)
+    ax.plot([1, end], [y, y], **_THICK)
+    ax.vlines([1, end], y - 0.04, y + 0.04, **_THICK)
     ax.text(end, y, f"  CD = {found.cd:.2f}", fontsize=7, va="center")
-
-
-def _draw_scale(ax: Axes, x: Sequence[float], y: float, width: float, **style: Any) -> None:
-    """A black line across."""
-    ax.plot(x, [y] * len(x), color="black", linewidth=width, **style)
 
 
 def _draw_methods(
@@ -167,14 +165,15 @@ def _draw_methods(
     axis, names = heights
     k = len(found.methods)
     for place, j in enumerate(found.order):
-        rank = float(found.averages[j])
+        rank = found.averages[j]
         name = shorten_name(found.methods[j])
-        is_left = place < math.ceil(k / 2)
+        look = methods.index(found.methods[j])
+        is_left = place < k / 2
         row = place if is_left else k - 1 - place
         y = names + _STEP * (row + 0.5)
         end = 1 - gap if is_left else k + gap
-        look = methods.index(found.methods[j])
-        ax.plot([rank, rank, end], [axis, y, y], color=styles.colour(look), linewidth=0.9, solid_joinstyle="round")
+        colour = styles.colour(look)
+        ax.plot([rank, rank, end], [axis, y, y], color=colour, linewidth=0.9, solid_joinstyle="round")
         ax.plot([end], [y], markersize=4.0, **styles.mark(look))
         if is_left:
             ax.text(end, y, f"{name}  {rank:.2f}  ", ha="right", **_NAME_STYLE)
@@ -184,11 +183,12 @@ def _draw_methods(
 
 def _draw_bar(ax: Axes, found: Significance, clique: tuple[int, ...], y: float) -> None:
     """The bar of a clique; where it passes over a method outside the clique, dots mark the members."""
-    ranks = found.averages[list(clique)].tolist()
-    _draw_scale(ax, ranks, y, 2.4, solid_capstyle="projecting")
-    first, last = found.order.index(clique[0]), found.order.index(clique[-1])
-    if last - first + 1 > len(clique):
-        ax.plot(ranks, [y] * len(ranks), "o", color="black", markersize=4.5)
+    ranks = found.averages[list(clique)]
+    heights = np.full(len(ranks), y)
+    ax.plot(ranks, heights, color="black", linewidth=2.4, solid_capstyle="projecting")
+    places = [found.order.index(j) for j in clique]
+    if max(places) - min(places) >= len(clique):
+        ax.plot(ranks, heights, "o", color="black", markersize=4.5)
 
 
 def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> Iterator[str]:
@@ -207,11 +207,13 @@ def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> Iterator[
 
 def _levels(found: Significance, cliques: Sequence[tuple[int, ...]]) -> list[int]:
     """For each bar the highest free line, so that no two on a line touch."""
+    gap = 0.02 * len(found.methods)
     ends: list[float] = []  # of the last bar on each line
     levels = []
     for clique in cliques:
         first, last = found.averages[[clique[0], clique[-1]]].tolist()
-        free = [level for level, end in enumerate(ends) if first > end + 0.02 * len(found.methods)]
+        limits = [end + gap for end in ends]
+        free = [level for level, limit in enumerate(limits) if first > limit]
         level = free[0] if free else len(ends)
         ends[level : level + 1] = [last]
         levels.append(level)
@@ -229,17 +231,18 @@ def draw_matrix(found: Significance, title: str) -> Figure:
     longest = max(map(len, names))
     slanted = longest > _UPRIGHT
     across = max(_CELL[0], _LETTER * min(longest, _UPRIGHT) + 0.1)
-    width = max(k * across + _LETTER * longest + 1.2, 3.7, _LETTER * len(shorten_name(title, _TITLE)) + 0.3)
-    height = k * _CELL[1] + (0.5 * _LETTER * longest + 1.2 if slanted else 1.3)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    heading = _LETTER * len(shorten_name(title, _TITLE)) + 0.3
+    width = max(k * across + _LETTER * longest + 1.2, 3.7, heading)
+    above = 0.5 * _LETTER * longest + 1.2 if slanted else 1.3
+    figure = Figure(figsize=(width, k * _CELL[1] + above), layout="constrained")
     ax = figure.subplots()
     # so pale that black can be read
     pale: Mapping[str, Any] = {"cmap": "PuOr", "vmin": -2, "vmax": 2}
     drawn = ax.pcolormesh(range(k), range(k), _shades(found), edgecolors="white", **pale)
     drawn.set_linewidth(2)
     ax.invert_yaxis()
-    rotation, ha = (40, "left") if slanted else (0, "center")
-    ax.set_xticks(range(k), names, parse_math=False, rotation=rotation, ha=ha)
+    turned: Mapping[str, Any] = {"rotation": 40, "ha": "left"} if slanted else {"rotation": 0, "ha": "center"}
+    ax.set_xticks(range(k), names, parse_math=False, **turned)
     ax.set_yticks(range(k), names, parse_math=False)
     ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize=8)
     ax.spines[:].set_visible(False)
@@ -247,7 +250,7 @@ def draw_matrix(found: Significance, title: str) -> Figure:
         i, j = found.order[row], found.order[column]
         shown = f"rank {found.averages[i]:.2f}" if i == j else _describe_pair(found, i, j)
         weight = "bold" if found.pairs.holm[i, j] <= ALPHA else "normal"
-        ax.text(column, row, shown, linespacing=1.25, fontweight=weight, **_CENTRED)
+        ax.text(column, row, shown, fontweight=weight, **_CELL_STYLE)
     shades = np.linspace(-1, 1, 101)
     bar = figure.colorbar(drawn, ax=ax, boundaries=shades, ticks=[-1, 0, 1], pad=0.02, aspect=30)
     bar.ax.set_yticklabels(["loses all", "even", "wins all"], fontsize=6.5)
@@ -264,7 +267,8 @@ def draw_matrix(found: Significance, title: str) -> Figure:
 def _shades(found: Significance) -> np.ndarray:
     """From −1 (the row's method loses in all blocks) to 1 (it wins in all)."""
     counts = found.pairs.counts[np.ix_(found.order, found.order)]
-    shades: np.ndarray = (counts[:, :, 0] - counts[:, :, 2]) / found.n_blocks
+    wins, losses = counts[:, :, 0], counts[:, :, 2]
+    shades: np.ndarray = (wins - losses) / found.n_blocks
     np.fill_diagonal(shades, np.nan)
     return shades
 

@@ -67,15 +67,17 @@ def list_points(results: Results) -> Sequence[tuple[str, ...]]:
 def list_blocks(results: Results, cells: pd.DataFrame) -> tuple[Block, ...]:
     """The blocks in which some cells stand."""
     blocks = cells[["dataset", *results.swept]].drop_duplicates()
-    rows = blocks.itertuples(index=False, name=None)
-    return tuple((dataset, tuple(point)) for dataset, *point in rows)
+    found = []
+    for dataset, *point in blocks.itertuples(index=False):
+        found.append((dataset, tuple(point)))
+    return tuple(found)
 
 
 def to_values(cells: pd.DataFrame) -> tuple[list[str], np.ndarray]:
     """The methods of cells of whole blocks, and their means as an array (methods × blocks)."""
     methods = cells["method"].unique().tolist()
-    means = cells["mean"].to_numpy().reshape(-1, len(methods))
-    return methods, np.ascontiguousarray(means.T)
+    blocks = cells["mean"].to_numpy().reshape(-1, len(methods))
+    return methods, np.ascontiguousarray(blocks.T)
 
 
 def _are_whole(results: Results, cells: pd.DataFrame, block: list[str]) -> pd.Series:

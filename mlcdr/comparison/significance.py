@@ -181,7 +181,13 @@ class Significance:
                 f"worse, practically equal (within ± {self.rope:g}) or better."
             )
         rows = [_show_pair(pair) for pair in pairs.itertuples(index=False)]
-        return make_sheet(caption, header, rows, 2, notes)
+        return make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=2,
+            notes=notes,
+        )
 
 
 def _show_pair(pair: Any) -> list[str | Text]:

@@ -67,11 +67,11 @@ class Standing:
             records[pair.own, pair.method] = format_counts([pair.wins, pair.ties, pair.losses])
         rows = []
         for rank, is_of_study, name in sorted(ranked):
-            shown = [text(name, not is_of_study), text(f"{rank:.2f}", not is_of_study)]
-            shown.insert(1, text("study" if is_of_study else "here"))
-            for own in by_own:
-                shown.append(text(records[own, name]) if is_of_study else NOTHING)
-            rows.append(shown)
+            shown = text(f"{rank:.2f}", bold=not is_of_study)
+            if is_of_study:
+                rows.append([text(name), text("study"), shown, *(text(records[own, name]) for own in by_own)])
+            else:
+                rows.append([text(name, bold=True), text("here"), shown, *[NOTHING] * len(by_own)])
         header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for own in by_own))
         notes = [
             f"On {_describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
@@ -81,7 +81,13 @@ class Standing:
             *self.notes,
             NOT_CELLS,
         ]
-        return make_sheet(f"{study.TITLE}: {self.yardstick.title(self.measure)}", header, rows, 2, notes)
+        return make_sheet(
+            caption=f"{study.TITLE}: {self.yardstick.title(self.measure)}",
+            header=header,
+            rows=rows,
+            stub=2,
+            notes=notes,
+        )
 
     def _describe(self, own: str, pairs: pd.DataFrame) -> str:
         """The place of one's own method, and how it does against the others."""
@@ -209,7 +215,13 @@ def summarise_standings(yardstick: Yardstick, standings: Sequence[Standing]) -> 
         means = placed.groupby("own", sort=False)[_PLACED].mean()
         rows.append(("mean", *(f"{each.own_place:.1f} ({each.own_rank:.1f})" for each in means.itertuples())))
     notes = list(_summarise_notes(yardstick, standings))
-    return make_sheet(f"{yardstick.results.name} among {study.TITLE}", ("Measure", *names), rows, 1, notes)
+    return make_sheet(
+        caption=f"{yardstick.results.name} among {study.TITLE}",
+        header=("Measure", *names),
+        rows=rows,
+        stub=1,
+        notes=notes,
+    )
 
 
 def _summarise_notes(yardstick: Yardstick, standings: Sequence[Standing]) -> Iterator[str]:

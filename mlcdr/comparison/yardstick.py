@@ -114,18 +114,21 @@ class Yardstick:
         """
         varied = ["method", *self.results.swept]
         summary = self.results.summary.sort_values(varied)
-        summary["name"] = [" ".join(filter(None, place)) for place in summary[varied].to_numpy()]
+        places = summary[varied].to_numpy()
+        summary["name"] = [" ".join(filter(None, place)) for place in places]
         summary["dataset"] = summary["dataset"].map(self.named)
         # Python's rounding of 0.0625 and the like is not numpy's
         summary["mean"] = [round(mean, study.PLACES) for mean in summary["mean"]]
         cells = summary[summary["metric"] == self.labels[measure.name]].dropna(subset="dataset")
         values = cells.pivot(index="dataset", columns="name", values="mean")
-        return values.reindex(index=list(self.named.values()), columns=summary["name"].unique())
+        datasets = list(self.named.values())
+        return values.reindex(index=datasets, columns=summary["name"].unique())
 
     def study_values(self, measure: Measure) -> pd.DataFrame:
         """The study's values: the common data sets × its methods; NaN where a method failed."""
         of_measure = self.study.xs(measure.name, level=1)
-        return of_measure.loc[list(self.named.values())].drop(columns=list(measure.without))
+        of_common = of_measure.loc[list(self.named.values())]
+        return of_common.drop(columns=list(measure.without))
 
     def title(self, measure: Measure) -> str:
         """The printed name of the metric, with its direction."""
@@ -136,8 +139,12 @@ class Yardstick:
 def _list_differences(measure: Measure, params: Mapping[str, object]) -> dict[str, tuple[object, object]]:
     """The options in which a metric's are not those of a measure: here, there."""
     defaults = METRICS[measure.metric].parameters
-    ours, theirs = {**defaults, **params}, {**defaults, **measure.options}
-    return {name: (ours[name], value) for name, value in theirs.items() if ours.get(name) != value}
+    differences = {}
+    for option, there in {**defaults, **measure.options}.items():
+        here = params.get(option, defaults.get(option))
+        if here != there:
+            differences[option] = (here, there)
+    return differences
 
 
 def average_present_ranks(values: pd.DataFrame, higher_is_better: bool) -> pd.Series:

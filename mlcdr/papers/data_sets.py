@@ -19,7 +19,7 @@ from mlcdr.data.sources import find
 from mlcdr.errors import DataError, ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.papers.judging import Rules, Verdict, rules_for
-from mlcdr.papers.printed import KEY, load_facts_table, n_places
+from mlcdr.papers.printed import KEY, load_facts_table, n_places, read_numbers
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import DatasetsLayout
 from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, template, text
@@ -137,7 +137,15 @@ class FactsComparison:
             rows.append((cell.dataset, cell.metric, ours, cell.published or NOTHING, verdict))
         header = ("Dataset", "Fact", "Ours", "Published", "Verdict")
         caption = f"The data compared with {self.table}"
-        sheet = make_sheet(caption, header, rows, 2, list(self._list_notes()), (4,), nested=1)
+        sheet = make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=2,
+            notes=list(self._list_notes()),
+            left=(4,),
+            nested=1,
+        )
         return sheet.terminal(width, colour)
 
     def _list_notes(self) -> Iterator[str]:
@@ -151,9 +159,9 @@ class FactsComparison:
             which = [f"{metric} of {join_words(names.tolist())}" for metric, names in by_metric]
             yield f"{', '.join(which)}: {why}."
         left_out = {"of other data sets": self.count("not run"), "not printed, or not counted here": self.count("n/a")}
-        for which, count in left_out.items():
+        for what, count in left_out.items():
             if count:
-                yield f"Left out: {count} facts {which}."
+                yield f"Left out: {count} facts {what}."
         if self.absent:
             yield f"Not at hand: {', '.join(self.absent)}."
 
@@ -169,10 +177,11 @@ def check_facts(names: Sequence[str], table: str) -> FactsComparison:
         When there is no such table, or it has none of the data sets.
     """
     cells, rules = load_facts_table(table), rules_for(table)
-    called = {printed: rules.datasets.get(printed, printed) for printed in cells["dataset"].unique()}
+    datasets = cells["dataset"].unique()
+    known = called = {printed: rules.datasets.get(printed, printed) for printed in datasets}
     wanted = {name.casefold() for name in names}
     if wanted:
-        called = {printed: name for printed, name in called.items() if wanted & {printed, name}}
+        called = {printed: name for printed, name in known.items() if wanted & {printed, name}}
     ours: dict[str, Mapping[str, Any]] = {}
     absent: dict[str, DataError] = {}
     for printed, name in called.items():
@@ -183,18 +192,19 @@ def check_facts(names: Sequence[str], table: str) -> FactsComparison:
     if absent and (wanted or not ours):
         raise next(iter(absent.values()))
     if not ours:
-        has = ", ".join(rules.datasets.get(printed, printed) for printed in cells["dataset"].unique())
-        raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {has})")
+        raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {', '.join(known.values())})")
     compared = tuple(called[printed] for printed in ours)
     return FactsComparison(table, _judge_facts(cells, ours, rules), compared, tuple(absent))
 
 
 def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rules: Rules) -> pd.DataFrame:
-    judged = cells[[*KEY, "spread", "spread_kind"]].assign(published=cells["mean"], n=0, at="")
+    judged = cells[[*KEY, "spread", "spread_kind"]].copy()
     judged[["se", "published_se", "z"]] = math.nan
+    judged[["n", "at"]] = 0, ""
+    judged["published"] = cells["mean"]
     counted = [_count(cell, ours) for cell in cells.itertuples()]
     judged["ours"] = pd.Series(counted, judged.index, dtype=float)
-    judged["difference"] = judged["ours"] - cells["mean"].replace("", "nan").astype(float)
+    judged["difference"] = judged["ours"] - read_numbers(cells["mean"])
     judged["why"] = rules.why_not(judged)
     rounding = [0.5 * 10.0 ** -n_places(printed) for printed in judged["published"]]
     in_turn: dict[Verdict, pd.Series] = {

@@ -48,13 +48,14 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from mlcdr.experiment.yaml_reader import read_yaml_text
-from mlcdr.papers.printed import FOLDER, KEY, n_places
+from mlcdr.papers.printed import FOLDER, KEY, n_places, read_numbers
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
 FEWEST = 5
 """Repetitions below which their standard deviation is not used."""
 
+_OF_FEW = f"fewer than {FEWEST}: standard errors over splits"
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 
@@ -91,11 +92,10 @@ class Rules(_Strict):
     def describe_limit(self) -> str:
         """How near a number must be to agree: `3 standard errors of the difference or 0.0005`."""
         s = "" if self.max_z == 1 else "s"
-        few = f"fewer than {FEWEST}: standard errors over splits"
         unit = {
             "standard_error": f"standard error{s} of the difference",
             "printed": f"printed standard deviation{s}",
-            "repetitions": f"standard deviation{s} of our repetitions ({few})",
+            "repetitions": f"standard deviation{s} of our repetitions ({_OF_FEW})",
         }[self.spread]
         return f"{self.max_z:g} {unit} or {self.tolerance:g}"
 
@@ -140,8 +140,7 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
     judged = judged.astype({"ours": float, "se": float, "n": int})
     judged[["published", "spread", "spread_kind"]] = cells[["mean", "spread", "spread_kind"]].to_numpy()
     judged["published_se"] = published_errors(judged, rules)
-    published = judged["published"].replace("", "nan").astype(float)
-    judged["difference"] = judged["ours"] - published
+    judged["difference"] = judged["ours"] - read_numbers(judged["published"])
     unit = {
         "standard_error": np.hypot(judged["se"], judged["published_se"]),
         "repetitions": judged["se"],

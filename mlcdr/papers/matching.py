@@ -34,15 +34,16 @@ def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataF
     summary = results.summary[["mean", "se", "n"]].assign(at=_describe_grid_points(results))
     if rules.spread == "repetitions":
         summary["se"] = _deviations(results).fillna(summary["se"])
-    ours = summary.reindex(rows).reset_index(drop=True).fillna({"n": 0, "at": ""})
-    return ours.astype({"n": int})
+    ours = summary.reindex(rows).reset_index(drop=True)
+    return ours.fillna({"n": 0, "at": ""}).astype({"n": int})
 
 
 def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]:
     """For each printed cell the label of its row in `results.summary`; −1 where there is none, or several fit."""
     rows: dict[tuple[str, str, str], list[int]] = {}
     for row, dataset, method, metric in results.summary[["dataset", "method", "metric"]].itertuples():
-        rows.setdefault((plain_word(dataset), plain_word(method), metric), []).append(row)
+        place = plain_word(dataset), plain_word(method), metric
+        rows.setdefault(place, []).append(row)
     found = []
     for cell in cells.itertuples():
         dataset = rules.datasets.get(cell.dataset, cell.dataset)
@@ -114,6 +115,7 @@ def _deviations(results: Results) -> pd.Series:
     """For each row of the summary the standard deviation of its repetitions; NaN where they are too few."""
     keys = results.keys
     texts = dict.fromkeys(keys, str)
-    means = results.repetition_means.astype(texts).groupby(keys)["value"].agg(["std", "count"])
-    own = results.summary[keys].astype(texts).join(means, on=keys)
+    repetitions = results.repetition_means.astype(texts)
+    spread = repetitions.groupby(keys)["value"].agg(["std", "count"])
+    own = results.summary[keys].astype(texts).join(spread, on=keys)
     return own["std"].where(own["count"] >= FEWEST)

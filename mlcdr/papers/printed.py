@@ -49,12 +49,14 @@ def list_facts_tables() -> list[str]:
 
 def _has_results(table: str) -> bool:
     cells = read_cells(table)
-    return bool(((cells["method"] != "") & (cells["metric"] != "")).any())
+    is_result = (cells["method"] != "") & (cells["metric"] != "")
+    return bool(is_result.any())
 
 
 def _has_facts(table: str) -> bool:
     cells = read_cells(table)
-    return bool(((cells["method"] == "") & (cells["dataset"] != "")).any())
+    is_fact = (cells["method"] == "") & (cells["dataset"] != "")
+    return bool(is_fact.any())
 
 
 def load_table(table: str) -> pd.DataFrame:
@@ -85,7 +87,8 @@ def _load(table: str, known: list[str], what: str) -> pd.DataFrame:
     paper = table.partition("/")[0]
     of_paper = [each for each in known if each.startswith(f"{paper}/")]
     shown = of_paper or known
-    raise ResultsError(f"no {what} {table!r}{suggest_name(table, shown)} ({list_known(shown, '`mlcdr reproduce`')})")
+    hint = suggest_name(table, shown)
+    raise ResultsError(f"no {what} {table!r}{hint} ({list_known(shown, '`mlcdr reproduce`')})")
 
 
 def tables_behind(experiment: Experiment) -> list[str]:
@@ -112,6 +115,11 @@ def full_name(name: str, known: Sequence[str]) -> str:
 def plain_word(name: str) -> str:
     """A name of a data set or a method without case and punctuation, but for `+`: BR+ is not BR."""
     return re.sub(r"[^\w+]|_", "", name.casefold())
+
+
+def read_numbers(printed: pd.Series) -> pd.Series:
+    """Printed numbers as numbers; NaN where nothing is printed."""
+    return printed.replace("", "nan").astype(float)
 
 
 def n_places(printed: str) -> int:

@@ -7,6 +7,7 @@ in which settings the results are others than those that give the printed number
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +81,8 @@ class PublishedComparison(ShownSheet):
 
     def _describe_worst(self) -> Iterator[str]:
         """The cell with the largest |z|: of those that differ, or of all if none does."""
-        judged = self.cells[self.cells["verdict"].isin(["agrees", "differs"])].dropna(subset="z")
+        is_judged = self.cells["verdict"].isin(["agrees", "differs"])
+        judged = self.cells[is_judged].dropna(subset="z")
         differing = judged[judged["verdict"] == "differs"]
         worst = differing if len(differing) else judged
         if len(worst):
@@ -108,14 +110,22 @@ class PublishedComparison(ShownSheet):
         cells = self.cells[self.cells["dataset"].isin(there)]
         labels = _label_cells(cells)
         rows = []
-        for left, cell in zip(labels.itertuples(index=False, name=None), cells.itertuples(), strict=True):
+        for left, cell in zip(labels.to_numpy(), cells.itertuples(), strict=True):
             rows.append((*left, *show_cell(cell)))
         metrics = cells["metric"].unique()
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
         caption = f"{self.folder} compared with {self.table}{of}"
         header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
         stub = len(labels.columns.drop("Ours at", errors="ignore"))
-        return make_sheet(caption, header, rows, stub, list(self._list_notes(there)), (len(header) - 1,), nested=2)
+        return make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=stub,
+            notes=list(self._list_notes(there)),
+            left=(len(header) - 1,),
+            nested=2,
+        )
 
     def _list_notes(self, there: Sequence[str]) -> Iterator[str]:
         """The notes; data sets that are not `there` are named, in place of rows of dashes."""
@@ -134,8 +144,10 @@ class PublishedComparison(ShownSheet):
         """Each reason why cells are not reproducible, how many cells it is for, and of which data sets and methods."""
         unjudged = self.cells[self.cells["verdict"] == "not reproducible"]
         names = (unjudged["dataset"] + " " + unjudged["method"]).str.strip()
-        by_reason = names.groupby(self.rules.why_not(unjudged), sort=False)
-        return [(why, len(cells), cells.unique().tolist()) for why, cells in by_reason]
+        reasons = []
+        for why, cells in names.groupby(self.rules.why_not(unjudged), sort=False):
+            reasons.append((why, len(cells), cells.unique().tolist()))
+        return reasons
 
 
 def _label_cells(cells: pd.DataFrame) -> pd.DataFrame:
@@ -157,11 +169,13 @@ def _label_cells(cells: pd.DataFrame) -> pd.DataFrame:
 def show_cell(cell: Any) -> tuple[str | Text, ...]:
     """Ours, published, difference, z, verdict of a row of `cells`; none to more places than the paper prints."""
     digits = n_places(cell.published)
-    ours = NOTHING if pd.isna(cell.ours) else format_mean(cell.ours, cell.se, digits or 4)
-    published = show_printed(cell) or NOTHING
-    difference = NOTHING if pd.isna(cell.difference) else signed(cell.difference, digits)
-    z = NOTHING if pd.isna(cell.z) else signed(cell.z, 1)
-    return ours, published, difference, z, text(cell.verdict, bold=cell.verdict == "differs")
+    return (
+        NOTHING if math.isnan(cell.ours) else format_mean(cell.ours, cell.se, digits or 4),
+        show_printed(cell) or NOTHING,
+        NOTHING if math.isnan(cell.difference) else signed(cell.difference, digits),
+        NOTHING if math.isnan(cell.z) else signed(cell.z, 1),
+        text(cell.verdict, bold=cell.verdict == "differs"),
+    )
 
 
 def show_printed(cell: Any) -> str:

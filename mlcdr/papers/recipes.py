@@ -125,8 +125,9 @@ def _beginnings_of(name: str, known: Iterable[str]) -> list[str]:
 
 def facts_table(target: str) -> str:
     """The published table of data sets that a target names; empty if it names none."""
-    laid_out = set(layouts.names()).intersection(printed.list_facts_tables())
-    return next((name for name in sorted(laid_out) if plain_name(name) == plain_name(target)), "")
+    tables = sorted(set(layouts.names()).intersection(printed.list_facts_tables()))
+    full = full_name(target, tables)
+    return full if full in tables else ""
 
 
 def prints_times(experiment: Experiment) -> bool:
@@ -158,11 +159,10 @@ def filled_by_others() -> dict[str, list[Recipe]]:
     """Published table without a config of its own → the configs whose runs fill it; sorted."""
     known = recipes()
     found: dict[str, list[Recipe]] = {}
-    for recipe in known.values():
-        own, *others = tables_of(recipe, recipe.outline)
-        tables = [] if recipe.variant else [own, *others]
-        for table in filter(None, tables):
-            if table not in known:
+    whole = [recipe for recipe in known.values() if not recipe.variant]
+    for recipe in whole:
+        for table in tables_of(recipe, recipe.outline):
+            if table and table not in known:
                 found.setdefault(table, []).append(recipe)
     return dict(sorted(found.items()))
 
@@ -214,9 +214,11 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     """
     name = plain_name(target)
     if name.endswith(f"_{SMALL}"):
-        name, small = name.removesuffix(f"_{SMALL}"), True
-    if name.endswith(f"_{LARGE}") and not small:
-        name, large = name.removesuffix(f"_{LARGE}"), True
+        name = name.removesuffix(f"_{SMALL}")
+        small = True
+    elif name.endswith(f"_{LARGE}") and not small:
+        name = name.removesuffix(f"_{LARGE}")
+        large = True
     if small and large:
         raise UserError("--small and --large do not go together; choose one")
     wanted = _recipes_named(name)
@@ -230,16 +232,16 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
 
 def _recipes_named(name: str) -> list[Recipe]:
     """The recipes that a plain name means: a config, all that begin with it, or those that fill a table."""
-    for known, recipe in recipes().items():
-        if plain_name(known) == name:
-            return [recipe]
+    known = recipes()
+    full = full_name(name, list(known))
+    if full in known:
+        return [known[full]]
     has_year = re.search(r"_\d{4}", name)
-    if has_year and (beginning := _recipes_beginning(name)):
+    beginning = _recipes_beginning(name) if has_year else []
+    if beginning:
         return beginning
-    for table, by_these in filled_by_others().items():
-        if plain_name(table) == name:
-            return by_these
-    return []
+    filled = filled_by_others()
+    return filled.get(full_name(name, list(filled)), [])
 
 
 def _recipes_beginning(name: str) -> list[Recipe]:
@@ -343,12 +345,12 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         return
     needs = []
     if names:
-        looked = ", ".join(str(folder) for folder in data_folders())
-        needs.append(f"{', '.join(names)}, not found in the folders {looked}")
+        folders = ", ".join(map(str, data_folders()))
+        needs.append(f"{', '.join(names)}, not found in the folders {folders}")
     if of_folds:
         needs.append(f"the folds of {', '.join(of_folds)}")
-    named = [dict.fromkeys(spec.name for spec in experiment.datasets) for experiment in experiments]
-    common = set.intersection(*map(set, named)).difference(lacking)
+    named = [[spec.name for spec in experiment.datasets] for experiment in experiments]
+    common = set.intersection(*map(set, named)) - set(lacking)
     kept = ", ".join(name for name in named[0] if name in common)
     without = f"; or leave them out: --set 'datasets=[{kept}]'" if kept else ""
     raise DataError(f"{target} needs {', and '.join(needs)}; {how_to_get(lacking, bool(of_folds))}{without}")

@@ -91,10 +91,6 @@ def test_what_is_marked_exact_is_what_the_thesis_prints(row):
     assert f"{found:.4f}" == row["printed_ff"]
 
 
-def test_three_rows_are_marked_exact():
-    assert [r["metric"] for r in ROWS if r["agrees"].startswith("exact")] == ["exact_match", "accuracy", "micro_f1"]
-
-
 @pytest.mark.parametrize(("metric", "printed"), [("exact_match", 4.9e-3), ("micro_f1", 5.8e-1), ("accuracy", 3.5e-1)])
 def test_wilcoxons_test_of_table_3_5(metric, printed):
     """PACC-LDF (Table 3.3) against PACC (Table 3.2). The accuracies' 0.339 was 0.35 before rounding to three places."""
