@@ -27,11 +27,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from mlcdr.comparison.statistics import ALPHA, corrected_t, holm, paired_differences, wilcoxon
-from mlcdr.errors import ResultsError, join_words, plural
-from mlcdr.experiment.splits import FromFile, KFold, Shuffle
-from mlcdr.results.exports import NoResults
-from mlcdr.results.frame import group, keys_of, list_keys, paths_of
+from mlcdr.comparison.pairing import compare_sizes, list_facts, pair_scores
+from mlcdr.comparison.statistics import ALPHA, corrected_t, holm, paired_differences, rank_biserial
+from mlcdr.errors import join_words, plural
+from mlcdr.results.frame import group, keys_of
 from mlcdr.results.joining import list_other_methods
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
@@ -176,7 +175,7 @@ def _show_p(cell: Any) -> str | Text:
     return f"{p:.4f}" if p >= _LEAST else "< 0.0001"
 
 
-# -------------------------------------------------------------------- pairing
+# -------------------------------------------------------------------- comparing
 
 
 def compare_runs(
@@ -203,18 +202,16 @@ def compare_runs(
     ResultsError
         When the runs have no cell in common, or their splits or data are not the same, so that nothing is paired.
     """
-    _refuse_unlike(old, new)
-    scores, of_means = _pair_scores(old, new, metric)
+    scores, of_means = pair_scores(old, new, metric)
     paired = scores[scores["paired"]]
-    if paired.empty:
-        raise ResultsError(f"{new.folder} has nothing in common with {old.folder}: {_unlike(old, new)}")
-    facts = _common_facts(old, new, paired["metric"].unique())
+    facts = list_facts(old, new, paired["metric"].unique())
     unknown = [name for name, known in facts.items() if known.higher_is_better is None]
     times = [name for name, known in facts.items() if known.is_time]
-    judged = paired[~paired["metric"].isin([*unknown, *times] if of_means else unknown)]
+    left_out = [*unknown, *times] if of_means else unknown
+    judged = paired[~paired["metric"].isin(left_out)]
     has_ratio = (judged["value_old"] > 0) & (judged["value_new"] > 0)
     margins = {name: time_margin if name in times else margin for name in facts}
-    ratios = {dataset: _test_to_train(old, dataset, scores) for dataset in paired["dataset"].unique()}
+    ratios = {dataset: compare_sizes(old, dataset, scores) for dataset in paired["dataset"].unique()}
     tested = []
     usable = judged[has_ratio | ~judged["metric"].isin(times)]
     for (dataset, method, *point, name), splits in group(usable, keys_of(scores)):
@@ -239,47 +236,6 @@ def compare_runs(
     )
 
 
-def _pair_scores(old: Results, new: Results, metric: str | None) -> tuple[pd.DataFrame, bool]:
-    """The scores of the old run, at all points of grids, each with that of the new one where it is `paired`.
-
-    Where a folder has means only, as one of the record, each mean is taken as the score of a single split; the second
-    value says whether it is so.
-    """
-    of_means = False
-    try:
-        before, after = old.scores, new.scores
-    except NoResults:
-        before, after = _means_as_scores(old), _means_as_scores(new)
-        of_means = True
-    if metric is not None:
-        before = before[before["metric"] == old.metric_named(metric)]
-    # a path that one of the runs does not vary is empty there
-    paths = dict.fromkeys([*paths_of(before), *paths_of(after)])
-    texts = dict.fromkeys(list_keys(paths), object)
-    place = ["dataset", "method", *paths, "split", "metric"]
-    before = before.reindex(columns=[*place, "value"], fill_value="").astype(texts)
-    after = after.reindex(columns=[*place, "value"], fill_value="").astype(texts)
-    scores = before.merge(after, "left", place, suffixes=("_old", "_new"), indicator="paired")
-    scores["paired"] = scores["paired"] == "both"
-    return scores, of_means
-
-
-def _means_as_scores(results: Results) -> pd.DataFrame:
-    """The mean of each cell, rounded as in the record, as the score of a single split."""
-    summary = results.summary
-    means = summary["mean"].map("{:.6g}".format).astype(float)
-    return summary[["dataset", "method", *results.swept]].assign(split=0, metric=summary["metric"], value=means)
-
-
-def _common_facts(old: Results, new: Results, metrics: np.ndarray) -> dict[str, MetricFacts]:
-    """The facts of the metrics that both have."""
-    facts = {name: old.metric_facts(name) for name in metrics}
-    for name, known in facts.items():
-        if new.metric_facts(name) != known:
-            raise ResultsError(f"{new.folder}: {name} is not computed as in {old.folder}: see `metrics:`")
-    return facts
-
-
 def _list_remarks(old: Results, new: Results, scores: pd.DataFrame) -> Iterator[str]:
     """In what the new run is another, and what it lacks."""
     for change in list_other_methods(new.experiment, old.experiment.methods):
@@ -297,31 +253,39 @@ def _list_remarks(old: Results, new: Results, scores: pd.DataFrame) -> Iterator[
 # -------------------------------------------------------------------- testing
 
 
-def _test(splits: pd.DataFrame, known: MetricFacts, margin: float, test_to_train: float) -> dict[str, Any]:
+def _test(
+    splits: pd.DataFrame,
+    known: MetricFacts,
+    margin: float,
+    test_to_train: float,
+) -> dict[str, Any]:
     """What is known of a cell, its p-values not yet corrected; of a time, by the logarithms of its values."""
     old, new = splits["value_old"].to_numpy(), splits["value_new"].to_numpy()
     if known.is_time:
-        old, new = np.log(old), np.log(new)
+        old = np.log(old)
+        new = np.log(new)
         losses = differences = new - old
         allowed = math.log(margin)
-        means = {"old": math.exp(old.mean()), "new": math.exp(new.mean())}
+        means = math.exp(old.mean()), math.exp(new.mean())
     else:
         worse, better = (old, new) if known.higher_is_better else (new, old)
         differences = paired_differences(worse, better)
         losses = np.where(differences == 0, 0.0, worse - better)
         allowed = margin * abs(float(old.mean()))
-        means = {"old": float(old.mean()), "new": float(new.mean())}
+        means = old.mean(), new.mean()
     found = {
+        "old": means[0],
+        "new": means[1],
         "is_time": known.is_time,
         "n": len(losses),
         "loss": math.fsum(losses) / len(losses),
         "margin": allowed,
-        "effect": wilcoxon(-differences).rank_biserial,
+        "effect": rank_biserial(-differences),
     }
     if losses.any():
         found["p_worse"] = corrected_t(losses, test_to_train, allowed)
         found["p_better"] = corrected_t(-losses, test_to_train, allowed)
-    return found | means
+    return found
 
 
 def _judge(tested: list[dict[str, Any]], of_means: bool) -> pd.DataFrame:
@@ -342,53 +306,3 @@ def _judge(tested: list[dict[str, Any]], of_means: bool) -> pd.DataFrame:
         in_turn["better"] = is_beyond & (cells["loss"] < 0)
     cells["change"] = np.select(list(in_turn.values()), list(in_turn), "same")
     return cells
-
-
-# -------------------------------------------------------------------- what cannot be paired
-
-
-def _refuse_unlike(old: Results, new: Results) -> None:
-    """Refuse runs whose splits are not the same rows: other settings (but the number of repeats), or other data."""
-    before, after = (each.experiment.splits.plain() for each in (old, new))
-    for key in ("repeats", "folders"):
-        before.pop(key, None)
-        after.pop(key, None)
-    if before != after:
-        differing = [f"{key}: {value}" for key, value in before.items() if after.get(key) != value]
-        specs = ", ".join(differing) or "see `splits:`"
-        raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs})")
-    for dataset in old.datasets:
-        checksums = [each.recorded(dataset).get("checksum") for each in (old, new)]
-        if len(set(filter(None, checksums))) > 1:
-            raise ResultsError(
-                f"{new.folder}: {dataset} is not the data set it was in {old.folder} (its checksum differs)"
-            )
-
-
-def _unlike(old: Results, new: Results) -> str:
-    """Why no cell is common, in a few words."""
-    parts = {
-        "data sets": (old.datasets, new.datasets),
-        "methods": (old.methods, new.methods),
-        "metrics": (old.metrics, new.metrics),
-    }
-    for name, (before, after) in parts.items():
-        if not set(before) & set(after):
-            return f"its {name} are {join_words(after)}, not {join_words(before)}"
-    return "no data set, method, setting, metric and split is in both"
-
-
-def _test_to_train(results: Results, dataset: str, scores: pd.DataFrame) -> float:
-    """n_test / n_train of a split of a data set."""
-    splits = results.experiment.splits
-    if isinstance(splits, Shuffle) and splits.train_size != "predefined":
-        n = 1 if isinstance(splits.train_size, float) else int(results.facts(dataset)["n_instances"])
-        return (n - splits.train_size) / splits.train_size
-    folds = 2  # how many rows a train file has is not known here
-    if isinstance(splits, KFold):
-        folds = splits.folds
-    elif isinstance(splits, FromFile):
-        n_splits = 1 + int(scores.loc[scores["dataset"] == dataset, "split"].max())
-        is_whole = n_splits % splits.repeats == 0 and n_splits > splits.repeats  # else it was interrupted
-        folds = n_splits // splits.repeats if is_whole else n_splits
-    return 1 / max(1, folds - 1)

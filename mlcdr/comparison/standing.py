@@ -69,9 +69,11 @@ class Standing:
         for rank, is_of_study, name in sorted(ranked):
             shown = text(f"{rank:.2f}", bold=not is_of_study)
             if is_of_study:
-                rows.append([text(name), text("study"), shown, *(text(records[own, name]) for own in by_own)])
+                counts = [text(records[own, name]) for own in by_own]
+                rows.append([text(name), text("study"), shown, *counts])
             else:
-                rows.append([text(name, bold=True), text("here"), shown, *[NOTHING] * len(by_own)])
+                nothing = [NOTHING] * len(by_own)
+                rows.append([text(name, bold=True), text("here"), shown, *nothing])
         header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for own in by_own))
         notes = [
             f"On {_describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
@@ -149,10 +151,13 @@ def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
 def _place(name: str, own: pd.Series, theirs: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """The pairs of one of one's own methods with each of the study's that has a value."""
     better = measure.higher_is_better
-    beside = average_present_ranks(pd.concat({"": own, **theirs}, axis="columns"), better)
+    every = pd.concat({"": own, **theirs}, axis="columns")
+    beside = average_present_ranks(every, better)
     own_rank = beside.pop("")
     is_ahead = (beside < own_rank) & ~are_same(beside, own_rank)
-    gains = -theirs.sub(own, axis="index") if better else theirs.sub(own, axis="index")
+    gains = theirs.sub(own, axis="index")
+    if better:
+        gains = -gains
     pairs = pd.DataFrame({
         "metric": measure.metric,
         "own": name,
@@ -205,7 +210,8 @@ def _list_notes(standing: Standing) -> Iterator[str]:
 
 def summarise_standings(yardstick: Yardstick, standings: Sequence[Standing]) -> Sheet:
     """The places of one's own methods, a row for each measure, and with several their mean."""
-    placed = pd.concat([standing.pairs for standing in standings]).drop_duplicates(["metric", "own"])
+    pairs = pd.concat([standing.pairs for standing in standings])
+    placed = pairs.drop_duplicates(["metric", "own"])
     names = placed["own"].unique()
     rows = []
     for metric, of_metric in placed.groupby("metric", sort=False):

@@ -71,29 +71,6 @@ class Friedman:
 
 
 @dataclass(frozen=True)
-class SignedRanks:
-    """Wilcoxon's signed-rank test of differences.
-
-    Attributes
-    ----------
-    positive, negative : float
-        R⁺ and R⁻: the sums of the ranks of the positive and of the negative differences.
-    p : float
-        Two-sided; NaN where all differences are zero.
-    """
-
-    positive: float
-    negative: float
-    p: float
-
-    @property
-    def rank_biserial(self) -> float:
-        """Effect size (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 where all differences are zero."""
-        total = self.positive + self.negative
-        return (self.positive - self.negative) / total if total else 0.0
-
-
-@dataclass(frozen=True)
 class Pairwise:
     """All pairs of methods, as k × k matrices.
 
@@ -267,8 +244,8 @@ def paired_differences(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.
     return np.where(are_same(a, b), 0.0, rounded)
 
 
-def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:
-    """Wilcoxon's signed-rank test that differences are symmetric about zero, two-sided.
+def wilcoxon(differences: Sequence[float] | np.ndarray) -> float:
+    """Wilcoxon's signed-rank test that differences are symmetric about zero: the two-sided p-value.
 
     Zeros are discarded (Wilcoxon 1945); equal sizes share the average of their ranks. Up to 50 differences the p-value
     is exact, also where sizes tie: R⁺ under all 2ⁿ patterns of signs of the ranks at hand, counted one rank at a time.
@@ -277,23 +254,33 @@ def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:
 
     Cost: n · n(n+1) additions.
     """
+    signed = _signed_ranks(differences)
+    ranks = np.abs(signed)
+    least = min(ranks[signed > 0].sum(), ranks[signed < 0].sum())
+    if not len(ranks):
+        return math.nan
+    if len(ranks) <= _EXACT_UP_TO:
+        tail = _exact_tail(ranks, least)
+    else:
+        deviation = math.sqrt(np.sum(ranks**2) / 4)
+        tail = float(stats.norm.cdf(least, ranks.sum() / 2, deviation))
+    return min(2 * tail, 1.0)
+
+
+def rank_biserial(differences: Sequence[float] | np.ndarray) -> float:
+    """The effect size of Wilcoxon's test, (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 if all are zero."""
+    ranks = _signed_ranks(differences)
+    return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else 0.0
+
+
+def _signed_ranks(differences: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The ranks of the sizes of those differences that are not zero, with their signs."""
     d = np.asarray(differences, dtype=float)
     if not np.isfinite(d).all():
         raise ValueError("a difference is missing or infinite")
     kept = d[d != 0]
-    ranks = stats.rankdata(np.abs(kept))
-    positive = float(ranks[kept > 0].sum())
-    negative = float(ranks[kept < 0].sum())
-    least = min(positive, negative)
-    if not len(kept):
-        p = math.nan
-    elif len(kept) <= _EXACT_UP_TO:
-        p = 2 * _exact_tail(ranks, least)
-    else:
-        mean = (positive + negative) / 2
-        deviation = math.sqrt(np.sum(ranks**2) / 4)
-        p = 2 * float(stats.norm.cdf(least, mean, deviation))
-    return SignedRanks(positive, negative, min(p, 1.0))
+    ranks: np.ndarray = np.sign(kept) * stats.rankdata(np.abs(kept))
+    return ranks
 
 
 def _exact_tail(ranks: np.ndarray, most: float) -> float:
@@ -330,10 +317,10 @@ def pairwise(values: np.ndarray, higher_is_better: bool, rope: float | None = No
     p = np.full((k, k), np.nan)
     effect = np.zeros((k, k))
     for i, j in combinations(range(k), 2):
-        test = wilcoxon(paired_differences(better[i], better[j]))
-        p[i, j] = p[j, i] = test.p
-        effect[i, j] = test.rank_biserial
-        effect[j, i] = -test.rank_biserial
+        differences = paired_differences(better[i], better[j])
+        p[i, j] = p[j, i] = wilcoxon(differences)
+        effect[i, j] = rank_biserial(differences)
+        effect[j, i] = -effect[i, j]
     adjusted = p.copy()
     above = np.triu_indices(k, 1)
     adjusted[above] = adjusted[above[::-1]] = holm(p[above])

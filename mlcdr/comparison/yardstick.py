@@ -53,7 +53,8 @@ class Yardstick:
     """
 
     def __init__(self, results: Results, published: pd.DataFrame):
-        self.results, self.study = results, published
+        self.results = results
+        self.study = published
         datasets = published.index.unique(0)
         found = {ours: study.find_name(ours, datasets) for ours in results.datasets}
         self.named = {ours: theirs for ours, theirs in found.items() if theirs}
@@ -119,7 +120,8 @@ class Yardstick:
         summary["dataset"] = summary["dataset"].map(self.named)
         # Python's rounding of 0.0625 and the like is not numpy's
         summary["mean"] = [round(mean, study.PLACES) for mean in summary["mean"]]
-        cells = summary[summary["metric"] == self.labels[measure.name]].dropna(subset="dataset")
+        of_measure = summary[summary["metric"] == self.labels[measure.name]]
+        cells = of_measure.dropna(subset="dataset")
         values = cells.pivot(index="dataset", columns="name", values="mean")
         datasets = list(self.named.values())
         return values.reindex(index=datasets, columns=summary["name"].unique())

@@ -138,7 +138,8 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
     judged = cells[KEY].copy()
     judged[["ours", "se", "n", "at"]] = ours[["mean", "se", "n", "at"]].to_numpy()
     judged = judged.astype({"ours": float, "se": float, "n": int})
-    judged[["published", "spread", "spread_kind"]] = cells[["mean", "spread", "spread_kind"]].to_numpy()
+    judged["published"] = cells["mean"]
+    judged[["spread", "spread_kind"]] = cells[["spread", "spread_kind"]]
     judged["published_se"] = published_errors(judged, rules)
     judged["difference"] = judged["ours"] - read_numbers(judged["published"])
     unit = {

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
@@ -39,24 +40,21 @@ def read_cells(table: str) -> pd.DataFrame:
 
 def list_tables() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
-    return [name for name in list_files() if _has_results(name)]
+    return [name for name in list_files() if _kind_of(name) == "results"]
 
 
 def list_facts_tables() -> list[str]:
     """The published tables of facts about data sets, `PAPER/TABLE`, sorted."""
-    return [name for name in list_files() if _has_facts(name) and not _has_results(name)]
+    return [name for name in list_files() if _kind_of(name) == "facts"]
 
 
-def _has_results(table: str) -> bool:
+def _kind_of(table: str) -> Literal["results", "facts", ""]:
     cells = read_cells(table)
-    is_result = (cells["method"] != "") & (cells["metric"] != "")
-    return bool(is_result.any())
-
-
-def _has_facts(table: str) -> bool:
-    cells = read_cells(table)
-    is_fact = (cells["method"] == "") & (cells["dataset"] != "")
-    return bool(is_fact.any())
+    of_methods = cells[cells["method"] != ""]
+    of_data = cells[cells["method"] == ""]
+    if (of_methods["metric"] != "").any():
+        return "results"
+    return "facts" if (of_data["dataset"] != "").any() else ""
 
 
 def load_table(table: str) -> pd.DataFrame:

@@ -204,7 +204,10 @@ def compare_with_published(results: Sequence[Results], table: str) -> list[Publi
 
 
 def _compare(
-    results: Sequence[Results], ours: Sequence[pd.DataFrame], cells: pd.DataFrame, table: str
+    results: Sequence[Results],
+    ours: Sequence[pd.DataFrame],
+    cells: pd.DataFrame,
+    table: str,
 ) -> PublishedComparison:
     """One comparison of all folders; each cell has the number of the folder that has one."""
     found = ours[0].copy()
@@ -220,9 +223,15 @@ def _compare(
         raise ResultsError(f"{folder} has no cell of {table}. The table: {in_table}. The folder {in_folders}")
     theirs = {plain_word(method) for method in cells["method"]}
     methods = dict.fromkeys(itertools.chain(*(each.methods for each in results)))
-    only_ours = tuple(method for method in methods if plain_word(method) not in theirs)
     remarks = itertools.chain(*(_remark_on_settings(each, table) for each in results))
-    return PublishedComparison(table, folder, judged, only_ours, rules, tuple(remarks))
+    return PublishedComparison(
+        table=table,
+        folder=folder,
+        cells=judged,
+        only_ours=tuple(method for method in methods if plain_word(method) not in theirs),
+        rules=rules,
+        remarks=tuple(remarks),
+    )
 
 
 _PARTS = {"data sets": "dataset", "methods": "method", "settings": "setting", "metrics": "metric"}
@@ -247,7 +256,9 @@ def mark_verdict(cell: Any) -> tuple[str, str]:
 
 
 def mark_cells(
-    compared: PublishedComparison, results: Results, mark: Callable[[Any], tuple[str, str]] = mark_verdict
+    compared: PublishedComparison,
+    results: Results,
+    mark: Callable[[Any], tuple[str, str]] = mark_verdict,
 ) -> dict[Any, tuple[str, str]]:
     """Marks for a table of the results: each cell that has a printed number → what `mark` makes of the judged cell."""
     rows = match_rows(results, compared.cells, compared.rules)

@@ -114,7 +114,8 @@ def recipes() -> dict[str, Recipe]:
     for name, path in paths.items():
         table = max(_beginnings_of(name, tables), key=len, default="")
         of = table or min(_beginnings_of(name, paths), key=len)
-        found[name] = Recipe(name, path, of, name[len(of) + 1 :], table)
+        variant = name[len(of) + 1 :]
+        found[name] = Recipe(name, path, of, variant, table)
     return found
 
 
@@ -179,7 +180,8 @@ def compared_tables(target: str, step: Step, experiment: Experiment) -> list[str
 
 def measures_times(target: str, step: Step, experiment: Experiment) -> bool:
     """Whether a run for `target` is for its times, so that one trial should run at a time."""
-    return prints_times(experiment) or any(_names(target, each) for each in _times_of_others(step, experiment))
+    others = _times_of_others(step, experiment)
+    return prints_times(experiment) or any(_names(target, table) for table in others)
 
 
 def _times_of_others(step: Step, experiment: Experiment) -> list[str]:
@@ -298,7 +300,8 @@ def n_values(name: str) -> float:
     """Instances × features of a data set of the catalogue; 0 of any other."""
     known = find(name)
     facts = known.statistics if known else {}
-    return float(facts.get("n_instances", 0)) * float(facts.get("n_features", 0))
+    n, d = facts.get("n_instances", 0), facts.get("n_features", 0)
+    return float(n) * float(d)
 
 
 def missing(experiments: Iterable[Experiment]) -> list[str]:
@@ -367,7 +370,8 @@ def data_sets_of(paper: str) -> list[str]:
     named: dict[str, set[str]] = {}
     for recipe in recipes().values():
         sources = [find(spec.name) for spec in recipe.outline.datasets]
-        named.setdefault(recipe.paper, set()).update(source.name for source in sources if source)
+        of_paper = named.setdefault(recipe.paper, set())
+        of_paper.update(source.name for source in sources if source)
     full = full_name(paper, list(named))
     if full not in named:
         raise UserError(f"no configs of a paper {paper!r}{suggest_name(paper, named)} (known: {', '.join(named)})")
