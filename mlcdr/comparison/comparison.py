@@ -105,29 +105,18 @@ class Comparison(ShownSheet):
         results = self.results
         facts = results.metric_facts(self.metric)
         better = {True: ", higher is better", False: ", lower is better", None: ""}[facts.higher_is_better]
-        caption = f"{results.name}: {facts.title}{better}"
-        notes = list(_list_notes(self))
-        ends = ("W/T/L", "Average rank")
-        if not results.swept:
-            header = ("Method", *results.datasets, *ends)
-            return make_sheet(
-                caption=caption,
-                header=header,
-                rows=_rows(self.cells, ["method"]),
-                stub=1,
-                notes=notes,
-            )
-        header = ("Dataset", "Method", *_heads(results), *ends)
-        rows = _rows(self.cells, ["dataset", "method"])
-        if len(results.datasets) > 1 and self.ranked:
+        labels = ["dataset", "method"] if results.swept else ["method"]
+        heads = _heads(results) if results.swept else results.datasets
+        rows = _rows(self.cells, labels)
+        if results.swept and len(results.datasets) > 1 and self.ranked:
             rows += _rank_rows(results, self.cells)
         return make_sheet(
-            caption=caption,
-            header=header,
+            caption=f"{results.name}: {facts.title}{better}",
+            header=(*map(str.capitalize, labels), *heads, "W/T/L", "Average rank"),
             rows=rows,
-            stub=2,
-            notes=notes,
-            nested=1,
+            stub=len(labels),
+            notes=list(_list_notes(self)),
+            nested=len(labels) - 1,
         )
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:

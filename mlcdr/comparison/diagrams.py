@@ -156,7 +156,11 @@ def _draw_ruler(ax: Axes, found: Significance, y: float) -> None:
 
 
 def _draw_methods(
-    ax: Axes, found: Significance, methods: Sequence[str], heights: tuple[float, float], gap: float
+    ax: Axes,
+    found: Significance,
+    methods: Sequence[str],
+    heights: tuple[float, float],
+    gap: float,
 ) -> None:
     """A line from the rank of each method down and to its name: at the left the better half, at the right the others.
 

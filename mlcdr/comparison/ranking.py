@@ -86,7 +86,8 @@ def _are_whole(results: Results, cells: pd.DataFrame, block: list[str]) -> pd.Se
     n_methods = there["method"].nunique()
     comparable = results.are_comparable(there, block)
     comparable = comparable.reindex(cells.index, fill_value=False)
-    n_comparable = group(cells.assign(comparable=comparable), block)["comparable"].transform("sum")
+    marked = cells.assign(comparable=comparable)
+    n_comparable = group(marked, block)["comparable"].transform("sum")
     return (n_comparable == n_methods) & (n_methods > 1)
 
 

@@ -115,7 +115,9 @@ class Significance:
         )
 
     def _nemenyi(self) -> str:
-        groups = [", ".join(self.methods[j] for j in clique) for clique in self.nemenyi_cliques()]
+        groups = []
+        for clique in self.nemenyi_cliques():
+            groups.append(", ".join(self.methods[j] for j in clique))
         what = f"no significant difference: {'; '.join(groups)}" if groups else "all differ"
         return f"Nemenyi, critical difference {self.cd:.2f}: {what}."
 

@@ -333,9 +333,11 @@ def pairwise(values: np.ndarray, higher_is_better: bool, rope: float | None = No
 def _count_wins(ranks: np.ndarray) -> np.ndarray:
     """For each pair how often the row's method wins, ties with and loses to the column's, (k, k, 3)."""
     own = ranks[:, None, :]
-    counts = np.stack([own < ranks, own == ranks, own > ranks]).sum(axis=3)
-    counts[:, range(len(ranks)), range(len(ranks))] = 0  # a method has no record against itself
-    return np.moveaxis(counts, 0, 2)
+    wins = (own < ranks).sum(axis=2)
+    ties = (own == ranks).sum(axis=2)
+    counts = np.stack([wins, ties, wins.T], axis=2)
+    counts[np.diag_indices(len(ranks))] = 0  # a method has no record against itself
+    return counts
 
 
 def _compare_likely(better: np.ndarray, rope: float) -> np.ndarray:

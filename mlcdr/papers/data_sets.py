@@ -49,7 +49,8 @@ def facts(name: str) -> dict[str, Any]:
     """
     dataset = load_dataset(name)
     known = find(dataset.name)
-    return {"name": dataset.name, "domain": known.domain if known else "", **dataset.statistics()}
+    domain = known.domain if known else ""
+    return {"name": dataset.name, "domain": domain, **dataset.statistics()}
 
 
 def tabulate_facts(names: Sequence[str], layout: str) -> Table:
@@ -134,7 +135,8 @@ class FactsComparison:
         for cell in self.cells[self.cells["verdict"] != "not run"].itertuples():
             ours = NOTHING if math.isnan(cell.ours) else f"{cell.ours:.{n_places(cell.published)}f}"
             verdict = text(cell.verdict, bold=cell.verdict == "differs")
-            rows.append((cell.dataset, cell.metric, ours, cell.published or NOTHING, verdict))
+            published = cell.published or NOTHING
+            rows.append((cell.dataset, cell.metric, ours, published, verdict))
         header = ("Dataset", "Fact", "Ours", "Published", "Verdict")
         caption = f"The data compared with {self.table}"
         sheet = make_sheet(
@@ -197,7 +199,11 @@ def check_facts(names: Sequence[str], table: str) -> FactsComparison:
     return FactsComparison(table, _judge_facts(cells, ours, rules), compared, tuple(absent))
 
 
-def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rules: Rules) -> pd.DataFrame:
+_Facts = Mapping[str, Mapping[str, Any]]
+"""A data set's printed name → its facts."""
+
+
+def _judge_facts(cells: pd.DataFrame, ours: _Facts, rules: Rules) -> pd.DataFrame:
     judged = cells[[*KEY, "spread", "spread_kind"]].copy()
     judged[["se", "published_se", "z"]] = math.nan
     judged[["n", "at"]] = 0, ""
@@ -217,7 +223,7 @@ def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rul
     return judged
 
 
-def _count(cell: Any, ours: Mapping[str, Mapping[str, Any]]) -> float:
+def _count(cell: Any, ours: _Facts) -> float:
     """Our number for a printed fact; NaN where there is none."""
     fact = _CALLED.get(cell.metric, cell.metric)
     value = ours.get(cell.dataset, {}).get(fact)

@@ -73,8 +73,11 @@ class NotReproducible(_Strict):
 
     def covers(self, dataset: str, method: str, metric: str) -> bool:
         """Whether a cell is one of them."""
-        wanted = ((self.datasets, dataset), (self.methods, method), (self.metrics, metric))
-        return all(not names or name in names for names, name in wanted)
+        return (
+            dataset in (self.datasets or [dataset])
+            and method in (self.methods or [method])
+            and metric in (self.metrics or [metric])
+        )
 
 
 class Rules(_Strict):
@@ -102,9 +105,9 @@ class Rules(_Strict):
     def why_not(self, cells: pd.DataFrame) -> list[str]:
         """For each cell why it is not reproducible; empty if it is."""
         reasons = []
-        for place in zip(cells["dataset"], cells["method"], cells["metric"], strict=True):
-            found = (each.why for each in self.not_reproducible if each.covers(*place))
-            reasons.append(next(found, ""))
+        for cell in cells.itertuples():
+            found = [each.why for each in self.not_reproducible if each.covers(cell.dataset, cell.method, cell.metric)]
+            reasons.append(found[0] if found else "")
         return reasons
 
 
@@ -136,8 +139,10 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
         spread_kind, published_se, difference, z, at. What is not known is NaN.
     """
     judged = cells[KEY].copy()
-    judged[["ours", "se", "n", "at"]] = ours[["mean", "se", "n", "at"]].to_numpy()
-    judged = judged.astype({"ours": float, "se": float, "n": int})
+    judged["ours"] = ours["mean"].to_numpy(float)
+    judged["se"] = ours["se"].to_numpy(float)
+    judged["n"] = ours["n"].to_numpy(int)
+    judged["at"] = ours["at"].to_numpy(object)
     judged["published"] = cells["mean"]
     judged[["spread", "spread_kind"]] = cells[["spread", "spread_kind"]]
     judged["published_se"] = published_errors(judged, rules)
@@ -168,14 +173,17 @@ def _give_verdicts(judged: pd.DataFrame, rules: Rules) -> np.ndarray:
 def published_errors(judged: pd.DataFrame, rules: Rules) -> pd.Series:
     """The printed spreads as standard errors over our numbers of splits; NaN where there is none."""
     errors = []
-    for spread, kind, n in zip(judged["spread"], judged["spread_kind"], judged["n"], strict=True):
-        error = _deviation(spread) if kind in ("standard_error", "std") else math.nan
-        if kind == "std" and rules.std == "standard_deviation":
-            error = error / math.sqrt(n) if n else math.nan
+    for cell in judged.itertuples():
+        error = _deviation(cell.spread) if cell.spread_kind in ("standard_error", "std") else math.nan
+        if cell.spread_kind == "std" and rules.std == "standard_deviation":
+            error = error / math.sqrt(cell.n) if cell.n else math.nan
         errors.append(error)
     return pd.Series(errors, judged.index, dtype=float)
 
 
 def _deviation(spread: str) -> float:
     """A printed spread, of which 0 stands for a quarter of its last digit; NaN where none is printed."""
-    return float(spread or "nan") or 0.25 * 10.0 ** -n_places(spread)
+    if not spread:
+        return math.nan
+    last_digit = 10.0 ** -n_places(spread)
+    return float(spread) or 0.25 * last_digit

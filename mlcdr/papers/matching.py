@@ -41,14 +41,15 @@ def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataF
 def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]:
     """For each printed cell the label of its row in `results.summary`; −1 where there is none, or several fit."""
     rows: dict[tuple[str, str, str], list[int]] = {}
-    for row, dataset, method, metric in results.summary[["dataset", "method", "metric"]].itertuples():
-        place = plain_word(dataset), plain_word(method), metric
-        rows.setdefault(place, []).append(row)
+    for own in results.summary[["dataset", "method", "metric"]].itertuples():
+        place = plain_word(own.dataset), plain_word(own.method), own.metric
+        rows.setdefault(place, []).append(own.Index)
     found = []
     for cell in cells.itertuples():
         dataset = rules.datasets.get(cell.dataset, cell.dataset)
         metric = rules.metrics.get(cell.metric, cell.metric)
-        fitting = rows.get((plain_word(dataset), plain_word(cell.method), metric), [])
+        place = plain_word(dataset), plain_word(cell.method), metric
+        fitting = rows.get(place, [])
         if rules.settings == "conditions":
             settings = read_settings(cell.setting)
             fitting = [row for row in fitting if _has_settings(results, row, settings)]
@@ -58,7 +59,8 @@ def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]
 
 def _has_settings(results: Results, row: int, settings: dict[str, str]) -> bool:
     for key, wanted in settings.items():
-        written = [_written(results, row, path) for path in _PATHS.get(key, (key,))]
+        paths = _PATHS.get(key, (key,))
+        written = [_written(results, row, path) for path in paths]
         if not any(are_same_amount(each, wanted) for each in written):
             return False
     return True
@@ -96,9 +98,12 @@ def are_same_amount(ours: str, theirs: str) -> bool:
 
 def _read_share(written: str) -> float:
     """A share as a number; NaN of what is no share."""
-    if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", written):
-        return float(match[1]) / 100
-    share = float(written) if re.fullmatch(r"\d*\.\d+", written) else math.nan
+    percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", written)
+    if percent:
+        return float(percent[1]) / 100
+    share = math.nan
+    if re.fullmatch(r"\d*\.\d+", written):
+        share = float(written)
     return share if share <= 1 else math.nan
 
 

@@ -127,4 +127,5 @@ def n_places(printed: str) -> int:
 
 def read_settings(setting: str) -> dict[str, str]:
     """`label_dim=20%;feature_dim=40%` as a mapping."""
-    return dict(part.split("=", 1) for part in setting.split(";") if "=" in part)
+    parts = [part for part in setting.split(";") if "=" in part]
+    return dict(part.split("=", 1) for part in parts)

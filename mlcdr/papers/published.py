@@ -263,11 +263,12 @@ def mark_cells(
     """Marks for a table of the results: each cell that has a printed number → what `mark` makes of the judged cell."""
     rows = match_rows(results, compared.cells, compared.rules)
     keys = results.summary[results.keys]
+    found = compared.cells.assign(row=rows)
+    there = found[found["row"].isin(keys.index) & ~found["verdict"].isin(["not run", "n/a"])]
     marks = {}
-    for row, cell in zip(rows, compared.cells.itertuples(), strict=True):
-        if row in keys.index and cell.verdict not in ("not run", "n/a"):
-            dataset, method, *point, metric = keys.loc[row]
-            marks[dataset, method, tuple(point), metric] = mark(cell)
+    for cell in there.itertuples():
+        dataset, method, *point, metric = keys.loc[cell.row]
+        marks[dataset, method, tuple(point), metric] = mark(cell)
     return marks
 
 
@@ -286,7 +287,8 @@ def _remark_on_settings(results: Results, table: str) -> Iterator[str]:
     if ours not in protocols:
         theirs = _protocol_of(named[0].outline)
         differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
-        here, there = (", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in (ours, theirs))
+        here = ", ".join(f"{key} {ours.get(key, DASH)}" for key in differing)
+        there = ", ".join(f"{key} {theirs.get(key, DASH)}" for key in differing)
         yield f"The splits of {results.folder} have {here}; those that give the printed numbers have {there}."
     outlines = [recipe.outline for recipe in named]
     others = [list_other_methods(results.experiment, each.methods, each.sweep) for each in outlines]

@@ -88,7 +88,8 @@ class Recipe:
         try:
             self.experiment  # noqa: B018
         except ConfigError as error:  # `file:line: key.path: what is wrong`, often of each method alike
-            return list(dict.fromkeys(problem.split(": ", 2)[-1] for problem in error.problems))
+            reasons = [problem.split(": ", 2)[-1] for problem in error.problems]
+            return list(dict.fromkeys(reasons))
         return []
 
 
@@ -260,7 +261,8 @@ def _describe_unknown(target: str) -> str:
         hint = f"; did you mean {join_words(list(meant), 'or')}?"
     else:
         known = recipes()
-        names = [*known, *filled_by_others(), *(recipe.paper for recipe in known.values())]
+        papers = [recipe.paper for recipe in known.values()]
+        names = [*known, *filled_by_others(), *papers]
         if "-" in target:  # as it is typed
             names = [re.sub("[/_]", "-", each) for each in names]
         hint = suggest_name(target, names)
@@ -309,13 +311,13 @@ def missing(experiments: Iterable[Experiment]) -> list[str]:
     names: dict[str, None] = {}
     for experiment in experiments:
         part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
-        # of the others the check of the config says what is wrong, with its line
-        known = [spec.name for spec in experiment.datasets if spec.source and find(spec.source)]
-        for name in known:
+        for spec in experiment.datasets:
+            if not (spec.source and find(spec.source)):
+                continue  # the check of the config says what is wrong, with its line
             try:
-                locate(name, part)
+                locate(spec.name, part)
             except DataError:
-                names[name] = None
+                names[spec.name] = None
     return list(names)
 
 
