@@ -131,7 +131,7 @@ def find_name(ours: str, names: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> find_name("20NG", ["yeast", "ng20"]), find_name("ml-knn", METHODS), find_name("tiny", ["yeast"])
+    >>> find_name("20NG", ["yeast", "ng20"]), find_name("ml-knn", METHODS), find_name("BR+", METHODS)
     ('ng20', 'MLkNN', None)
     """
     for name in names:
