@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,9 +81,11 @@ def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> She
     if len(found) > 1:
         means = pd.DataFrame([each.correlations for each in found]).mean()
         rows.append(("mean", "", *map(_show_correlation, means), ""))
-    methods = list(dict.fromkeys(itertools.chain(*(each.ranks.index for each in found))))
+    methods: dict[str, None] = {}
+    for each in found:
+        methods |= dict.fromkeys(each.ranks.index)
     notes = [
-        f"Average ranks of {join_words(methods)} among each other, in the study and here, on the data sets that "
+        f"Average ranks of {join_words(list(methods))} among each other, in the study and here, on the data sets that "
         "all of them have here: Spearman's ρ, Kendall's τ_b. Within a data set: ρ on each by itself, in the mean. "
         "Farthest: the method whose average rank differs most.",
         NOT_CELLS,

@@ -81,7 +81,8 @@ def compare_sizes(results: Results, dataset: str, scores: pd.DataFrame) -> float
     if isinstance(splits, KFold):
         folds = splits.folds
     elif isinstance(splits, FromFile):
-        n_splits = 1 + int(scores.loc[scores["dataset"] == dataset, "split"].max())
+        of_dataset = scores[scores["dataset"] == dataset]
+        n_splits = 1 + int(of_dataset["split"].max())
         is_whole = n_splits % splits.repeats == 0 and n_splits > splits.repeats  # else it was interrupted
         folds = n_splits // splits.repeats if is_whole else n_splits
     return 1 / max(1, folds - 1)
@@ -92,7 +93,8 @@ def compare_sizes(results: Results, dataset: str, scores: pd.DataFrame) -> float
 
 def _refuse_unlike(old: Results, new: Results) -> None:
     """Refuse runs whose splits are not the same rows: other settings (but the number of repeats), or other data."""
-    before, after = (each.experiment.splits.plain() for each in (old, new))
+    before = old.experiment.splits.plain()
+    after = new.experiment.splits.plain()
     for key in ("repeats", "folders"):
         before.pop(key, None)
         after.pop(key, None)
@@ -101,8 +103,9 @@ def _refuse_unlike(old: Results, new: Results) -> None:
         specs = ", ".join(differing) or "see `splits:`"
         raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs})")
     for dataset in old.datasets:
-        checksums = [each.recorded(dataset).get("checksum") for each in (old, new)]
-        if len(set(filter(None, checksums))) > 1:
+        there = old.recorded(dataset).get("checksum")
+        here = new.recorded(dataset).get("checksum")
+        if there and here and there != here:
             raise ResultsError(
                 f"{new.folder}: {dataset} is not the data set it was in {old.folder} (its checksum differs)"
             )

@@ -45,29 +45,22 @@ class Friedman:
 
     Attributes
     ----------
+    n_blocks : int
+        N.
     statistic, p : float
-        χ²_F with `df` degrees of freedom, and its p-value.
+        χ²_F with `df` = k − 1 degrees of freedom, and its p-value.
     f, f_p, f_critical : float
-        F_F with `df` and `f_df` degrees of freedom, its p-value, and the critical value at level 0.05.
+        F_F with `df` and `f_df` = (k − 1)(N − 1) degrees of freedom, its p-value, and the critical value at level 0.05.
     """
 
-    n_methods: int
     n_blocks: int
+    df: int
+    f_df: int
     statistic: float
     p: float
     f: float
     f_p: float
     f_critical: float
-
-    @property
-    def df(self) -> int:
-        """Degrees of freedom of χ²_F: k − 1."""
-        return self.n_methods - 1
-
-    @property
-    def f_df(self) -> int:
-        """The second of F_F: (k − 1)(N − 1)."""
-        return self.df * (self.n_blocks - 1)
 
 
 @dataclass(frozen=True)
@@ -155,31 +148,36 @@ def friedman(values: np.ndarray, higher_is_better: bool) -> Friedman:
     """
     ranks = block_ranks(values, higher_is_better)
     k, n = ranks.shape
-    _need_two(k, n)
+    if k < 2 or n < 1:
+        raise ValueError(f"{k} methods over {n} blocks: two and one are needed at least")
+    df = k - 1
+    f_df = df * (n - 1)
     deviations = ranks - (k + 1) / 2  # halves or quarters, so that all sums are exact
     between = float(np.sum(deviations.sum(axis=1) ** 2))
     spread = float(np.sum(deviations**2))
-    chi2 = (k - 1) * between / spread if spread else math.nan
-    p = float(stats.chi2.sf(chi2, k - 1))
+    chi2 = df * between / spread if spread else math.nan
     f = f_p = critical = math.nan
     if n > 1 and spread:
         rest = n * spread - between
         f = (n - 1) * between / rest if rest else math.inf
-        distribution = stats.f(k - 1, (k - 1) * (n - 1))
-        f_p = float(distribution.sf(f))
-        critical = float(distribution.isf(ALPHA))
-    return Friedman(k, n, chi2, p, f, f_p, critical)
+        f_p = float(stats.f.sf(f, df, f_df))
+        critical = float(stats.f.isf(ALPHA, df, f_df))
+    return Friedman(
+        n_blocks=n,
+        df=df,
+        f_df=f_df,
+        statistic=chi2,
+        p=float(stats.chi2.sf(chi2, df)),
+        f=f,
+        f_p=f_p,
+        f_critical=critical,
+    )
 
 
 def critical_difference(n_methods: int, n_blocks: int) -> float:
     """Nemenyi's critical difference of two average ranks, CD = q_α √(k(k+1) / (6N)) (Demšar 2006, section 3.2.2).
 
     q_α is the quantile of the studentised range of k groups and infinite degrees of freedom, over √2; α is 0.05.
-
-    Raises
-    ------
-    ValueError
-        When there are fewer than two methods or no block.
 
     Examples
     --------
@@ -188,14 +186,8 @@ def critical_difference(n_methods: int, n_blocks: int) -> float:
     >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 56), 2)
     (1.25, 0.63)
     """
-    _need_two(n_methods, n_blocks)
     q = _studentised_range(n_methods) / math.sqrt(2)
     return q * math.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks))
-
-
-def _need_two(n_methods: int, n_blocks: int) -> None:
-    if n_methods < 2 or n_blocks < 1:
-        raise ValueError(f"{n_methods} methods over {n_blocks} blocks: two and one are needed at least")
 
 
 @cache

@@ -56,8 +56,11 @@ class Yardstick:
         self.results = results
         self.study = published
         datasets = published.index.unique(0)
-        found = {ours: study.find_name(ours, datasets) for ours in results.datasets}
-        self.named = {ours: theirs for ours, theirs in found.items() if theirs}
+        self.named: dict[str, str] = {}
+        for ours in results.datasets:
+            theirs = study.find_name(ours, datasets)
+            if theirs:
+                self.named[ours] = theirs
         if not self.named:
             has = ", ".join(map(study.own_name, datasets))
             raise ResultsError(f"{results.folder}: no data set of {study.TITLE} (it has {has})")

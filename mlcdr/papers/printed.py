@@ -95,8 +95,9 @@ def tables_behind(experiment: Experiment) -> list[str]:
     named = [name for name in list_files() if beginning.startswith(f"{name.replace('/', '_')}_")]
     longest = max(named, key=len, default="")
     layouts = [spec.layout for spec in experiment.tables]
+    behind = dict.fromkeys([longest, *layouts])
     known = list_tables()
-    return [name for name in dict.fromkeys([longest, *layouts]) if name in known]
+    return [name for name in behind if name in known]
 
 
 def plain_name(name: str) -> str:

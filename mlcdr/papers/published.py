@@ -6,7 +6,6 @@ in which settings the results are others than those that give the printed number
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -222,8 +221,11 @@ def _compare(
         in_table = _describe({name: cells[key] for name, key in _PARTS.items()})
         raise ResultsError(f"{folder} has no cell of {table}. The table: {in_table}. The folder {in_folders}")
     theirs = {plain_word(method) for method in cells["method"]}
-    methods = dict.fromkeys(itertools.chain(*(each.methods for each in results)))
-    remarks = itertools.chain(*(_remark_on_settings(each, table) for each in results))
+    methods: dict[str, None] = {}
+    remarks: list[str] = []
+    for each in results:
+        methods |= dict.fromkeys(each.methods)
+        remarks += _remark_on_settings(each, table)
     return PublishedComparison(
         table=table,
         folder=folder,
