@@ -1,10 +1,11 @@
 """A run against an earlier run of the same experiment: what got worse, split by split.
 
-Two runs are paired cell by cell (data set, method, point, metric) over the splits that both have; every other source
-of variation is then common to both. A metric of a cell is *worse* if its mean over the splits lost more than `margin`
-times the old mean, by the corrected resampled t test (`mlcdr.comparison.statistics.corrected_t`: the training sets of
-the splits overlap), one-sided at level 0.05 with Holm's correction over all cells that changed (of metrics, and of
-times). A time is worse if the geometric mean of new over old exceeds `time_margin`, by the same test of the logarithms.
+Two runs are paired (`mlcdr.comparison.pairing`) cell by cell (data set, method, point, metric) over the splits that
+both have; every other source of variation is then common to both. A metric of a cell is *worse* if its mean over the
+splits lost more than `margin` times the old mean, by the corrected resampled t test
+(`mlcdr.comparison.statistics.corrected_t`: the training sets of the splits overlap), one-sided at level 0.05 with
+Holm's correction over all cells that changed (of metrics, and of times). A time is worse if the geometric mean of new
+over old exceeds `time_margin`, by the same test of the logarithms.
 *Better* is the same the other way round. Cells that are the same number in every split are unchanged and take no part
 in the correction; a cell with a single split has no test, and is *untested* where it changed by more than its margin.
 

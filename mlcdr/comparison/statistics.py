@@ -10,7 +10,7 @@ change: a tutorial for comparing multiple classifiers through Bayesian analysis*
 signed-rank test. Nadeau & Bengio, *Inference for the generalization error*, Machine Learning 52 (2003): the corrected
 resampled t test.
 
-The distributions, Friedman's ties and the ranks of differences are scipy's; its own tests refuse what occurs here
+The distributions and the ranks of differences are scipy's; its own tests refuse what occurs here
 (`friedmanchisquare` two methods, `wilcoxon` exact p-values of tied differences), and it has no Holm correction.
 
 Whatever is not defined (no block to rank, all differences zero, one split) is NaN.
@@ -132,11 +132,9 @@ def friedman(values: np.ndarray, higher_is_better: bool) -> Friedman:
 
     χ²_F = (k−1) B / S        F_F = (N−1) χ²_F / (N(k−1) − χ²_F) = (N−1) B / (N S − B)
 
-    with B = Σⱼ (Σᵢ dᵢⱼ)², S = Σᵢⱼ dᵢⱼ², dᵢⱼ = rᵢⱼ − (k+1)/2,
-
-    with χ² of k−1 and F of k−1, (k−1)(N−1) degrees of freedom (Conover 1999; so do R and scipy). Without ties χ²_F is
-    the number of Demšar 2006, section 3.2.2; with ties the test that is given there rejects too seldom. If all methods
-    tie in all blocks, it is 0/0 and NaN.
+    where B = Σⱼ (Σᵢ dᵢⱼ)², S = Σᵢⱼ dᵢⱼ² and dᵢⱼ = rᵢⱼ − (k+1)/2, with χ² of k−1 and F of k−1, (k−1)(N−1) degrees of
+    freedom (Conover 1999; so do R and scipy). Without ties χ²_F is the number of Demšar 2006, section 3.2.2; with ties
+    the test that is given there rejects too seldom. If all methods tie in all blocks, it is 0/0 and NaN.
 
     Where every block has the methods in one and the same order, F_F is infinite and its p-value 0. Both distributions
     are approximations, rough for ten blocks or fewer. One block has no F_F.
@@ -152,7 +150,7 @@ def friedman(values: np.ndarray, higher_is_better: bool) -> Friedman:
         raise ValueError(f"{k} methods over {n} blocks: two and one are needed at least")
     df = k - 1
     f_df = df * (n - 1)
-    deviations = ranks - (k + 1) / 2  # halves or quarters, so that all sums are exact
+    deviations = ranks - (k + 1) / 2  # multiples of one half, so that all sums are exact
     between = float(np.sum(deviations.sum(axis=1) ** 2))
     spread = float(np.sum(deviations**2))
     chi2 = df * between / spread if spread else math.nan
