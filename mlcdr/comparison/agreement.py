@@ -10,8 +10,8 @@ import pandas as pd
 
 from mlcdr.comparison import study
 from mlcdr.comparison.study import METHODS, Measure
-from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks, count_of
-from mlcdr.errors import ResultsError, join_words
+from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks
+from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.tables.sheet import Sheet, make_sheet, signed
 
 
@@ -45,7 +45,8 @@ def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
     ResultsError
         Fewer than three such methods, or no data set with all of them.
     """
-    own, theirs = yardstick.own_values(measure), yardstick.study_values(measure)
+    own = yardstick.own_values(measure)
+    theirs = yardstick.study_values(measure)
     found = {name: study.find_name(name, METHODS) for name in own}
     named = {name: method for name, method in found.items() if method in theirs}
     own = own[list(named)].rename(columns=named).dropna()
@@ -56,34 +57,47 @@ def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
         )
     theirs = theirs.loc[own.index, own.columns]
     own = own.where(theirs.notna())
-    there, here = (average_present_ranks(values, measure.higher_is_better) for values in (theirs, own))
+    there = average_present_ranks(theirs, measure.higher_is_better)
+    here = average_present_ranks(own, measure.higher_is_better)
     ranks = pd.DataFrame({"there": there, "here": here})
-    within = own.rank(axis="columns").corrwith(theirs.rank(axis="columns"), axis="columns")
-    of_ranks = [ranks.corr(method).at["there", "here"] for method in ("spearman", "kendall")]
-    return Agreement(measure, ranks, (*of_ranks, within.mean()), own - theirs)
+    spearman = ranks.corr("spearman").at["there", "here"]
+    kendall = ranks.corr("kendall").at["there", "here"]
+    own_ranks = own.rank(axis="columns")
+    their_ranks = theirs.rank(axis="columns")
+    within = own_ranks.corrwith(their_ranks, axis="columns").mean()
+    return Agreement(measure, ranks, (spearman, kendall, within), own - theirs)
 
 
 def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> Sheet:
     """The rank correlations, a row for each measure; with several, their mean."""
     rows = []
     for each in found:
-        far = (each.ranks["here"] - each.ranks["there"]).abs().idxmax()
-        there, here = each.ranks.loc[far]
-        shown = map(_show_correlation, each.correlations)
-        rows.append((each.measure.metric, str(len(each.ranks)), *shown, f"{far} {there:.1f} → {here:.1f}"))
+        apart = (each.ranks["here"] - each.ranks["there"]).abs()
+        farthest = apart.idxmax()
+        there, here = each.ranks.loc[farthest]
+        correlations = map(_show_correlation, each.correlations)
+        n_methods = str(len(each.ranks))
+        rows.append((each.measure.metric, n_methods, *correlations, f"{farthest} {there:.1f} → {here:.1f}"))
     if len(found) > 1:
         means = pd.DataFrame([each.correlations for each in found]).mean()
         rows.append(("mean", "", *map(_show_correlation, means), ""))
-    methods = pd.concat([each.ranks for each in found]).index.unique().tolist()
-    header = ("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here")
+    methods: dict[str, None] = {}
+    for each in found:
+        methods |= dict.fromkeys(each.ranks.index)
     notes = [
-        f"Average ranks of {join_words(methods)} among each other, in the study and here, on the data sets that "
+        f"Average ranks of {join_words(list(methods))} among each other, in the study and here, on the data sets that "
         "all of them have here: Spearman's ρ, Kendall's τ_b. Within a data set: ρ on each by itself, in the mean. "
         "Farthest: the method whose average rank differs most.",
         NOT_CELLS,
     ]
-    caption = f"{yardstick.results.name}: how the ranks of {study.TITLE} come out"
-    return make_sheet(caption, header, rows, 1, notes, (5,))
+    return make_sheet(
+        caption=f"{yardstick.results.name}: how the ranks of {study.TITLE} come out",
+        header=("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here"),
+        rows=rows,
+        stub=1,
+        notes=notes,
+        left=(5,),
+    )
 
 
 def _show_correlation(value: float) -> str:
@@ -95,14 +109,21 @@ def tabulate_ranks(found: Sequence[Agreement]) -> Sheet:
 
     Also how far the values are apart: the median over data sets and all measures but coverage, which counts labels.
     """
-    ranks = pd.concat([each.ranks for each in found]).groupby(level=0, sort=False).mean()
+    every = pd.concat([each.ranks for each in found])
+    ranks = every.groupby(level=0, sort=False).mean()
     shares = [each.differences for each in found if each.measure.metric != "coverage"]
-    nothing = pd.DataFrame(columns=ranks.index, dtype=float)
-    ranks["apart"] = pd.concat([*shares, nothing]).abs().median()
+    apart = pd.concat(shares).abs().median() if shares else pd.Series(dtype=float)
     rows = []
-    for method, there, here, apart in ranks.sort_values(["there", "here"]).itertuples():
-        differ = "" if math.isnan(apart) else f"{apart:.3f}"
-        rows.append((method, f"{there:.2f}", f"{here:.2f}", signed(here - there, 2), differ))
-    caption = f"Average ranks over {count_of(len(found), 'measure')}"
-    notes = ["Values differ by: the median of |value here − value there| over data sets and measures, coverage aside."]
-    return make_sheet(caption, ("Method", "Study", "Here", "Difference", "Values differ by"), rows, 1, notes)
+    for method, there, here in ranks.sort_values(["there", "here"]).itertuples():
+        differ = apart.get(method, math.nan)
+        shown = "" if math.isnan(differ) else f"{differ:.3f}"
+        rows.append((method, f"{there:.2f}", f"{here:.2f}", signed(here - there, 2), shown))
+    return make_sheet(
+        caption=f"Average ranks over {plural(len(found), 'measure')}",
+        header=("Method", "Study", "Here", "Difference", "Values differ by"),
+        rows=rows,
+        stub=1,
+        notes=[
+            "Values differ by: the median of |value here − value there| over data sets and measures, coverage aside."
+        ],
+    )

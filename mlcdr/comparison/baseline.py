@@ -1,10 +1,11 @@
 """A run against an earlier run of the same experiment: what got worse, split by split.
 
-Two runs are paired cell by cell (data set, method, point, metric) over the splits that both have; every other source
-of variation is then common to both. A metric of a cell is *worse* if its mean over the splits lost more than `margin`
-times the old mean, by the corrected resampled t test (`mlcdr.comparison.statistics.corrected_t`: the training sets of
-the splits overlap), one-sided at level 0.05 with Holm's correction over all cells that changed (of metrics, and of
-times). A time is worse if the geometric mean of new over old exceeds `time_margin`, by the same test of the logarithms.
+Two runs are paired (`mlcdr.comparison.pairing`) cell by cell (data set, method, point, metric) over the splits that
+both have; every other source of variation is then common to both. A metric of a cell is *worse* if its mean over the
+splits lost more than `margin` times the old mean, by the corrected resampled t test
+(`mlcdr.comparison.statistics.corrected_t`: the training sets of the splits overlap), one-sided at level 0.05 with
+Holm's correction over all cells that changed (of metrics, and of times). A time is worse if the geometric mean of new
+over old exceeds `time_margin`, by the same test of the logarithms.
 *Better* is the same the other way round. Cells that are the same number in every split are unchanged and take no part
 in the correction; a cell with a single split has no test, and is *untested* where it changed by more than its margin.
 
@@ -27,12 +28,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from mlcdr.comparison.significance import ALPHA
-from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
-from mlcdr.errors import ResultsError, join_words
-from mlcdr.experiment.splits import FromFile, KFold, Shuffle
-from mlcdr.results.exports import NoResults
-from mlcdr.results.frame import paths_of
+from mlcdr.comparison.pairing import compare_sizes, list_facts, pair_scores
+from mlcdr.comparison.statistics import ALPHA, corrected_t, holm, paired_differences, rank_biserial
+from mlcdr.errors import join_words, plural
+from mlcdr.results.frame import group, keys_of
 from mlcdr.results.joining import list_other_methods
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
@@ -48,6 +47,14 @@ _COUNTED: Mapping[Change, str] = {
     "untested": "untested",
     "same": "not shown to differ by more than the margin",
     "unchanged": "unchanged in every split",
+}
+_LABELS = ("dataset", "method", "setting", "metric")
+_NUMBERS = ("old", "new", "n", "loss", "effect", "p_worse", "p_better")
+_TYPES: Mapping[str, type] = {
+    **dict.fromkeys(_LABELS, object),
+    **dict.fromkeys((*_NUMBERS, "margin"), float),
+    "n": int,
+    "is_time": bool,
 }
 _NAMED = 6  # data sets and methods that a remark names
 _LEAST = 0.00005  # a p-value below it is shown as < 0.0001
@@ -80,10 +87,7 @@ class BaselineComparison(ShownSheet):
     of_means: bool
     remarks: tuple[str, ...]
 
-    columns = (
-        *("dataset", "method", "setting", "metric", "change"),
-        *("old", "new", "n", "loss", "effect", "p_worse", "p_better"),
-    )
+    columns = (*_LABELS, "change", *_NUMBERS)
 
     @property
     def regressions(self) -> pd.DataFrame:
@@ -96,10 +100,12 @@ class BaselineComparison(ShownSheet):
 
     def summary(self) -> str:
         """One line: how many cells got worse, better or neither."""
-        counts = {change: self.count(change) for change in _COUNTED}
-        parts = [f"{n} {_COUNTED[change]}" for change, n in counts.items() if n or change in ("worse", "better")]
-        s = "" if len(self.cells) == 1 else "s"
-        return f"{len(self.cells)} cell{s}: {', '.join(parts)}."
+        parts = []
+        for change, name in _COUNTED.items():
+            n = self.count(change)
+            if n or change in ("worse", "better"):
+                parts.append(f"{n} {name}")
+        return f"{plural(len(self.cells), 'cell')}: {', '.join(parts)}."
 
     @property
     def records(self) -> tuple[tuple[str, ...], ...]:
@@ -114,60 +120,71 @@ class BaselineComparison(ShownSheet):
     @property
     def sheet(self) -> Sheet:
         """A row for each cell that changed, the worst first, and what the verdicts mean."""
-        by_change = [self.cells[self.cells["change"] == change] for change in _LISTED]
-        listed = pd.concat(by_change)
-        labels = ["dataset", "method", "setting", "metric"]
-        if (listed["setting"] == "").all():
-            labels.remove("setting")
+        listed = pd.concat([self.cells[self.cells["change"] == change] for change in _LISTED])
+        labels = [label for label in _LABELS if label != "setting" or listed["setting"].any()]
         rows = []
         for cell in listed.itertuples():
             left = [getattr(cell, label) or DASH for label in labels]
             rows.append((*left, *_show_change(cell)))
         header = (*map(str.capitalize, labels), "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
         caption = f"{self.new} against {self.old}: {self.summary()}"
-        return make_sheet(caption, header, rows, len(labels), self._notes(listed), (len(header) - 1,))
+        notes = [*self._say_what_is_worse(bool(rows)), *self.remarks]
+        return make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=len(labels),
+            notes=notes,
+            left=(len(header) - 1,),
+        )
 
-    def _notes(self, listed: pd.DataFrame) -> list[str]:
+    def _say_what_is_worse(self, any_changed: bool) -> Iterator[str]:
         if self.of_means:
-            return [f"Worse: more than {self.margin:.3g} of the old mean lost; only means are compared.", *self.remarks]
-        is_time = self.cells["is_time"]
+            yield f"Worse: more than {self.margin:.3g} of the old mean lost; only means are compared."
+            return
+        times = self.cells[self.cells["is_time"]]
         rules = []
-        if not is_time.all():
+        if len(times) < len(self.cells) or self.cells.empty:
             rules.append(f"a metric: more than {self.margin:.3g} of the old mean lost")
-        if is_time.any():
+        if len(times):
             rules.append(f"a time: a ratio of geometric means above {self.time_margin:g}")
-        notes = [
+        yield (
             f"Worse: {'; '.join(rules)}. One-sided t test over the common splits, corrected for overlapping training "
             f"sets (Nadeau & Bengio 2003), level {ALPHA:g}, Holm's correction."
-        ]
-        if len(listed):
-            notes.append("Effect: rank-biserial correlation over splits, +1 where new is better in all.")
-        for metric, logs in self.cells[is_time].groupby("metric", sort=False, observed=True)["loss"]:
+        )
+        if any_changed:
+            yield "Effect: rank-biserial correlation over splits, +1 where new is better in all."
+        for metric, logs in group(times, ["metric"])["loss"]:
             ratio = math.exp(math.fsum(logs) / len(logs))
-            notes.append(f"{metric}: × {ratio:.2f} in the geometric mean of {len(logs)} cells.")
-        return [*notes, *self.remarks]
+            yield f"{metric[0]}: × {ratio:.2f} in the geometric mean of {len(logs)} cells."
 
 
 def _show_change(cell: Any) -> tuple[str | Text, ...]:
     """Old, new, change, effect, p and verdict of a row of `cells`."""
-    digits = "4g" if cell.is_time else "4f"
-    change = f"× {math.exp(cell.loss):.2f}" if cell.is_time else signed(cell.new - cell.old, 4)
+    if cell.is_time:
+        old, new, change = f"{cell.old:.4g}", f"{cell.new:.4g}", f"× {math.exp(cell.loss):.2f}"
+    else:
+        old, new, change = f"{cell.old:.4f}", f"{cell.new:.4f}", signed(cell.new - cell.old, 4)
     verdict = text(cell.change, bold=cell.change == "worse")
-    return f"{cell.old:.{digits}}", f"{cell.new:.{digits}}", change, signed(cell.effect, 2), _show_p(cell), verdict
+    return old, new, change, signed(cell.effect, 2), _show_p(cell), verdict
 
 
 def _show_p(cell: Any) -> str | Text:
     p = min(cell.p_worse, cell.p_better)
-    if cell.change == "untested" or math.isnan(p):
+    if math.isnan(p):
         return NOTHING
     return f"{p:.4f}" if p >= _LEAST else "< 0.0001"
 
 
-# -------------------------------------------------------------------- pairing
+# -------------------------------------------------------------------- comparing
 
 
 def compare_runs(
-    old: Results, new: Results, metric: str | None = None, margin: float = 0.01, time_margin: float = 1.5
+    old: Results,
+    new: Results,
+    metric: str | None = None,
+    margin: float = 0.01,
+    time_margin: float = 1.5,
 ) -> BaselineComparison:
     """Every cell of two runs.
 
@@ -186,192 +203,107 @@ def compare_runs(
     ResultsError
         When the runs have no cell in common, or their splits or data are not the same, so that nothing is paired.
     """
-    _refuse_unlike(old, new)
-    before, after, of_means = _list_values(old, new)
-    if metric is not None:
-        before = before[before["metric"] == old.metric_named(metric)]
-    key = [name for name in before if name not in ("split", "value")]
-    every = before.merge(after, "left", [*key, "split"], suffixes=("_old", "_new"), indicator="there")
-    every["paired"] = every["there"] == "both"
-    paired = every[every["paired"]]
-    if paired.empty:
-        raise ResultsError(f"{new.folder} has nothing in common with {old.folder}: {_unlike(old, new)}")
-    facts = _common_facts(old, new, paired["metric"].unique())
-    ratios = {dataset: _test_to_train(old, dataset, before) for dataset in paired["dataset"].unique()}
-    left_out = [name for name, known in facts.items() if known.higher_is_better is None or (of_means and known.is_time)]
-    paired = paired[~paired["metric"].isin(left_out)]
-    times = paired["metric"].isin([name for name, known in facts.items() if known.is_time])
-    usable = paired[~times | ((paired["value_old"] > 0) & (paired["value_new"] > 0))]
-    tested = []
-    for place, splits in usable.groupby(key, sort=False):
-        cell = dict(zip(key, place, strict=True))
-        known = facts[cell["metric"]]
-        allowed = time_margin if known.is_time else margin
-        found = _test(splits.sort_values("split"), known, allowed, ratios[cell["dataset"]])
-        tested.append(cell | found)
-    cells = _judge(pd.DataFrame(tested, columns=[*key, *_TESTED]).astype(_TESTED), key, of_means)
-    remarks = [
-        f"Not the methods of {old.folder}: in {new.folder} {change}."
-        for change in list_other_methods(new.experiment, old.experiment.methods)
-    ]
-    remarks += _list_missing(new, old, every.groupby(key, sort=False)["paired"].agg(["sum", "size"]).reset_index())
-    undefined = paired.groupby(key).ngroups - len(cells)
-    if undefined:
-        remarks.append(f"{undefined} times are zero, and have no ratio.")
+    scores, of_means = pair_scores(old, new, metric)
+    paired = scores[scores["paired"]]
+    facts = list_facts(old, new, paired["metric"].unique())
     unknown = [name for name, known in facts.items() if known.higher_is_better is None]
+    times = [name for name, known in facts.items() if known.is_time]
+    left_out = [*unknown, *times] if of_means else unknown
+    judged = paired[~paired["metric"].isin(left_out)]
+    has_ratio = (judged["value_old"] > 0) & (judged["value_new"] > 0)
+    margins = {name: time_margin if name in times else margin for name in facts}
+    ratios = {dataset: compare_sizes(old, dataset, scores) for dataset in paired["dataset"].unique()}
+    tested = []
+    usable = judged[has_ratio | ~judged["metric"].isin(times)]
+    for (dataset, method, *point, name), splits in group(usable, keys_of(scores)):
+        setting = ", ".join(filter(None, point))
+        labels = dict(zip(_LABELS, (dataset, method, setting, name), strict=True))
+        tested.append(labels | _test(splits, facts[name], margins[name], ratios[dataset]))
+    cells = _judge(tested, of_means)
+    remarks = list(_list_remarks(old, new, scores))
+    n_undefined = judged.groupby(keys_of(scores)).ngroups - len(cells)
+    if n_undefined:
+        remarks.append(f"{n_undefined} times are zero, and have no ratio.")
     if unknown:
         remarks.append(f"Not judged, because which way is better is not known: {join_words(unknown)}.")
-    return BaselineComparison(str(old.folder), str(new.folder), cells, margin, time_margin, of_means, tuple(remarks))
+    return BaselineComparison(
+        old=str(old.folder),
+        new=str(new.folder),
+        cells=cells,
+        margin=margin,
+        time_margin=time_margin,
+        of_means=of_means,
+        remarks=tuple(remarks),
+    )
 
 
-def _list_values(old: Results, new: Results) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
-    """The scores of both runs, at all points of grids; or their means, each as the value of a single split.
-
-    Both frames have the columns of all paths, a path that a run does not vary being empty. The last value says whether
-    these are means: of a folder of the record, for example, there is nothing else.
-    """
-    try:
-        values = [each.scores for each in (old, new)]
-        of_means = False
-    except NoResults:
-        values = [_means_as_scores(each) for each in (old, new)]
-        of_means = True
-    before, after = values
-    paths = dict.fromkeys([*paths_of(before), *paths_of(after)])
-    columns = ["dataset", "method", *paths, "metric"]
-    texts = dict.fromkeys(columns, object)
-    before, after = (frame.reindex(columns=[*columns, "split", "value"], fill_value="") for frame in values)
-    return before.astype(texts), after.astype(texts), of_means
-
-
-def _means_as_scores(results: Results) -> pd.DataFrame:
-    """The mean of each cell, rounded as in the record, as the score of a single split."""
-    summary = results.summary
-    means = summary["mean"].map("{:.6g}".format).astype(float)
-    return summary[["dataset", "method", *results.swept]].assign(split=0, metric=summary["metric"], value=means)
-
-
-def _common_facts(old: Results, new: Results, metrics: np.ndarray) -> dict[str, MetricFacts]:
-    """The facts of the metrics that both have."""
-    facts = {name: old.metric_facts(name) for name in metrics}
-    for name, known in facts.items():
-        if new.metric_facts(name) != known:
-            raise ResultsError(f"{new.folder}: {name} is not computed as in {old.folder}: see `metrics:`")
-    return facts
-
-
-def _list_missing(new: Results, old: Results, cells: pd.DataFrame) -> Iterator[str]:
-    """What the new run lacks: each cell of the old one is there in `sum` of `size` splits."""
-    missing = cells[cells["sum"] == 0]
+def _list_remarks(old: Results, new: Results, scores: pd.DataFrame) -> Iterator[str]:
+    """In what the new run is another, and what it lacks."""
+    for change in list_other_methods(new.experiment, old.experiment.methods):
+        yield f"Not the methods of {old.folder}: in {new.folder} {change}."
+    cells = group(scores, keys_of(scores))["paired"].agg(["any", "all"]).reset_index()
+    missing = cells[~cells["any"]]
     if len(missing):
         named = (missing["dataset"] + " " + missing["method"]).unique().tolist()
         yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({join_words(named[:_NAMED])})."
-    shorter = cells["sum"].between(0, cells["size"], inclusive="neither").sum()
-    if shorter:
-        yield f"{shorter} cells lack splits in {new.folder}; paired are the common ones."
+    n_shorter = (cells["any"] & ~cells["all"]).sum()
+    if n_shorter:
+        yield f"{n_shorter} cells lack splits in {new.folder}; paired are the common ones."
 
 
 # -------------------------------------------------------------------- testing
 
-_TESTED: Mapping[str, type] = {
-    **{"is_time": bool, "n": int, "unchanged": bool},
-    **dict.fromkeys(("old", "new", "loss", "margin", "effect", "p_worse", "p_better"), float),
-}
-"""What is known of a cell, with its types."""
 
-
-def _test(splits: pd.DataFrame, known: MetricFacts, margin: float, test_to_train: float) -> dict[str, Any]:
+def _test(
+    splits: pd.DataFrame,
+    known: MetricFacts,
+    margin: float,
+    test_to_train: float,
+) -> dict[str, Any]:
     """What is known of a cell, its p-values not yet corrected; of a time, by the logarithms of its values."""
     old, new = splits["value_old"].to_numpy(), splits["value_new"].to_numpy()
     if known.is_time:
-        old, new = np.log(old), np.log(new)
-        signs = losses = new - old
+        old = np.log(old)
+        new = np.log(new)
+        losses = differences = new - old
         allowed = math.log(margin)
+        means = math.exp(old.mean()), math.exp(new.mean())
     else:
         worse, better = (old, new) if known.higher_is_better else (new, old)
-        signs = paired_differences(worse, better)
-        losses = np.where(signs == 0, 0.0, worse - better)
+        differences = paired_differences(worse, better)
+        losses = np.where(differences == 0, 0.0, worse - better)
         allowed = margin * abs(float(old.mean()))
-    means = [float(values.mean()) for values in (old, new)]
-    if known.is_time:
-        means = [math.exp(mean) for mean in means]
-    is_worse, is_better = (corrected_t(each, test_to_train, allowed) for each in (losses, -losses))
-    changed = losses.any()
-    return {
-        "is_time": known.is_time,
-        "n": len(losses),
-        "unchanged": not changed,
+        means = old.mean(), new.mean()
+    found = {
         "old": means[0],
         "new": means[1],
-        "loss": is_worse.mean,
+        "is_time": known.is_time,
+        "n": len(losses),
+        "loss": math.fsum(losses) / len(losses),
         "margin": allowed,
-        "effect": wilcoxon(-signs).rank_biserial,
-        "p_worse": is_worse.p if changed else math.nan,
-        "p_better": is_better.p if changed else math.nan,
+        "effect": rank_biserial(-differences),
     }
+    if losses.any():
+        found["p_worse"] = corrected_t(losses, test_to_train, allowed)
+        found["p_better"] = corrected_t(-losses, test_to_train, allowed)
+    return found
 
 
-def _judge(cells: pd.DataFrame, key: list[str], of_means: bool) -> pd.DataFrame:
+def _judge(tested: list[dict[str, Any]], of_means: bool) -> pd.DataFrame:
     """The verdicts, after Holm's correction over the cells that changed, of metrics and of times by themselves."""
+    cells = pd.DataFrame(tested, columns=list(_TYPES)).astype(_TYPES)
     for name in ("p_worse", "p_better"):
         cells[name] = cells.groupby("is_time")[name].transform(holm)
-    paths = key[2:-1]
-    settings = [", ".join(filter(None, point)) for point in cells[paths].to_numpy()]
-    cells.insert(2, "setting", pd.Series(settings, cells.index, dtype=object))
-    worse, better = cells["p_worse"] <= ALPHA, cells["p_better"] <= ALPHA
-    untested = cells["p_worse"].isna() & (cells["loss"].abs() > cells["margin"])
+    is_beyond = cells["loss"].abs() > cells["margin"]
+    has_test = cells["p_worse"].notna()
+    in_turn: dict[Change, pd.Series] = {
+        "unchanged": ~has_test & (cells["loss"] == 0),
+        "worse": cells["p_worse"] <= ALPHA,
+        "better": cells["p_better"] <= ALPHA,
+        "untested": ~has_test & is_beyond,
+    }
     if of_means:
-        worse, better = cells["loss"] > cells["margin"], -cells["loss"] > cells["margin"]
-        untested &= False
-    verdicts = ["unchanged", "untested", "worse", "better"]
-    cells["change"] = np.select([cells["unchanged"], untested, worse, better], verdicts, "same")
-    return cells.drop(columns=[*paths, "unchanged"])
-
-
-# -------------------------------------------------------------------- what cannot be paired
-
-
-def _refuse_unlike(old: Results, new: Results) -> None:
-    """Refuse runs whose splits are not the same rows: other settings (but the number of repeats), or other data."""
-    rows, new_rows = (each.experiment.splits.plain() for each in (old, new))
-    for key in ("repeats", "folders"):
-        rows.pop(key, None)
-        new_rows.pop(key, None)
-    if rows != new_rows:
-        differing = [f"{key}: {value}" for key, value in rows.items() if new_rows.get(key) != value]
-        specs = ", ".join(differing) or "see `splits:`"
-        raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs})")
-    for dataset in old.datasets:
-        before, after = (each.facts(dataset).get("checksum", "") for each in (old, new))
-        if before and after and before != after:
-            raise ResultsError(
-                f"{new.folder}: {dataset} is not the data set it was in {old.folder} (its checksum differs)"
-            )
-
-
-def _unlike(old: Results, new: Results) -> str:
-    """Why no cell is common, in a few words."""
-    for what in ("datasets", "methods", "metrics"):
-        ours, theirs = getattr(old, what), getattr(new, what)
-        if not set(ours) & set(theirs):
-            name = "data sets" if what == "datasets" else what
-            return f"its {name} are {join_words(theirs)}, not {join_words(ours)}"
-    return "no data set, method, setting, metric and split is in both"
-
-
-def _test_to_train(results: Results, dataset: str, values: pd.DataFrame) -> float:
-    """n_test / n_train of a split of a data set."""
-    splits = results.experiment.splits
-    if isinstance(splits, KFold):
-        return 1 / (splits.folds - 1)
-    if isinstance(splits, Shuffle) and isinstance(splits.train_size, float):
-        return (1 - splits.train_size) / splits.train_size
-    if isinstance(splits, Shuffle) and isinstance(splits.train_size, int):
-        n = int(results.facts(dataset, "n_instances")["n_instances"])
-        return (n - splits.train_size) / splits.train_size
-    if not isinstance(splits, FromFile):
-        return 1.0  # how many rows the train file has is not known here
-    n_splits = 1 + int(values.loc[values["dataset"] == dataset, "split"].max())
-    whole = n_splits % splits.repeats == 0 and n_splits > splits.repeats  # else it was interrupted
-    folds = n_splits // splits.repeats if whole else n_splits
-    return 1 / (folds - 1) if folds > 1 else 1.0
+        in_turn["worse"] = is_beyond & (cells["loss"] > 0)
+        in_turn["better"] = is_beyond & (cells["loss"] < 0)
+    cells["change"] = np.select(list(in_turn.values()), list(in_turn), "same")
+    return cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pandas as pd
 
@@ -33,23 +34,33 @@ def tabulate_wins(labels: pd.DataFrame, dataset: str, metric: str) -> Sheet:
             listed += f" and {len(own) - _MOST} more"
         rows.append((method, str(len(own)), *counts, listed or DASH))
     n = labels["label"].nunique()
-    note = f"{len(won)} of {n} labels have a single winner. {_describe(labels)}"
-    header = ("Method", "Labels won", *PARTS, "Most frequent of them")
-    return make_sheet(f"{dataset}: {metric} by label", header, rows, 1, (note,), (5,))
+    return make_sheet(
+        caption=f"{dataset}: {metric} by label",
+        header=("Method", "Labels won", *PARTS, "Most frequent of them"),
+        rows=rows,
+        stub=1,
+        notes=(f"{len(won)} of {n} labels have a single winner. {_describe(labels)}",),
+        left=(5,),
+    )
 
 
 def tabulate_parts(labels: pd.DataFrame, dataset: str) -> Sheet:
     """The mean of each metric over frequent and rare labels."""
     labels = labels[labels["dataset"] == dataset]
-    means = summarise(labels, ["method", "metric", "part"]).set_index(["method", "metric", "part"])["mean"].to_dict()
     columns = list(itertools.product(labels["metric"].unique(), PARTS))
+    summary = summarise(labels, ["method", "metric", "part"])
+    means = summary.pivot(index="method", columns=["metric", "part"], values="mean")
+    means = means.reindex(index=labels["method"].unique(), columns=columns)
     rows = []
-    for method in labels["method"].unique():
-        cells = [means.get((method, metric, part)) for metric, part in columns]
-        rows.append((method, *(DASH if mean is None else f"{mean:.4f}" for mean in cells)))
-    header = ("Method", *(f"{metric}, {part}" for metric, part in columns))
-    notes = ("Mean over the labels of which it is defined. " + _describe(labels),)
-    return make_sheet(f"Labels of {dataset} by frequency", header, rows, 1, notes)
+    for method, *cells in means.itertuples():
+        rows.append((method, *(DASH if math.isnan(mean) else f"{mean:.4f}" for mean in cells)))
+    return make_sheet(
+        caption=f"Labels of {dataset} by frequency",
+        header=("Method", *(f"{metric}, {part}" for metric, part in columns)),
+        rows=rows,
+        stub=1,
+        notes=(f"Mean over the labels of which it is defined. {_describe(labels)}",),
+    )
 
 
 def _describe(labels: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ two data sets or more: the points of one data set are no evidence about another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +22,11 @@ from typing import Any
 
 import pandas as pd
 
-from mlcdr.comparison.ranking import Block, list_blocks, list_points, rank_cells, to_values
+from mlcdr.comparison.ranking import Block, list_blocks, list_points, rank_cells, select_ranked, to_values
 from mlcdr.comparison.significance import Significance, assess, format_counts
 from mlcdr.errors import join_words
+from mlcdr.results.failures import join_some
+from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts
 from mlcdr.tables.notes import BOLD, Shown, list_notes
@@ -65,14 +67,13 @@ class Comparison(ShownSheet):
     @cached_property
     def average_ranks(self) -> dict[str, float]:
         """Method → average rank over `ranked`; empty if nothing can be ranked."""
-        ranked = self.cells[self.cells["rank"].notna()]
-        averages = ranked.groupby("method", sort=False, observed=True)["rank"].mean()
+        averages = group(select_ranked(self.cells), ["method"])["rank"].mean()
         return dict(averages.items())
 
     @cached_property
     def ranked(self) -> tuple[Block, ...]:
         """The blocks (data set, point) that count in the average ranks."""
-        return list_blocks(self.results, self.cells[self.cells["rank"].notna()])
+        return list_blocks(self.results, select_ranked(self.cells))
 
     @cached_property
     def left_out(self) -> tuple[Block, ...]:
@@ -101,23 +102,27 @@ class Comparison(ShownSheet):
     @cached_property
     def sheet(self) -> Sheet:
         """The means, and how each method stands among the others."""
-        facts = self.results.metric_facts(self.metric)
+        results = self.results
+        facts = results.metric_facts(self.metric)
         better = {True: ", higher is better", False: ", lower is better", None: ""}[facts.higher_is_better]
-        caption = f"{self.results.name}: {facts.title}{better}"
-        ends = ("W/T/L", "Average rank")
-        if not self.results.swept:
-            header = ("Method", *self.results.datasets, *ends)
-            return make_sheet(caption, header, _rows(self.cells, ["method"]), 1, _list_notes(self))
-        header = ("Dataset", "Method", *_heads(self.results), *ends)
-        rows = _rows(self.cells, ["dataset", "method"])
-        if len(self.results.datasets) > 1 and self.ranked:
-            rows += _rank_rows(self.results, self.cells)
-        return make_sheet(caption, header, rows, 2, _list_notes(self), nested=1)
+        labels = ["dataset", "method"] if results.swept else ["method"]
+        heads = _heads(results) if results.swept else results.datasets
+        rows = _rows(self.cells, labels)
+        if results.swept and len(results.datasets) > 1 and self.ranked:
+            rows += _rank_rows(results, self.cells)
+        return make_sheet(
+            caption=f"{results.name}: {facts.title}{better}",
+            header=(*map(str.capitalize, labels), *heads, "W/T/L", "Average rank"),
+            rows=rows,
+            stub=len(labels),
+            notes=list(_list_notes(self)),
+            nested=len(labels) - 1,
+        )
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """For a terminal of `width` characters; with the pairs if the Bayesian test was requested."""
         shown = super().terminal(width, colour)
-        if self.significance and self.significance.likely is not None:
+        if self.significance and self.significance.rope is not None:
             shown += "\n" + self.pairs().terminal(width, colour)
         return shown
 
@@ -131,7 +136,7 @@ class Comparison(ShownSheet):
         """
         if self.significance is None:
             raise ValueError(f"{self.metric}: no tests")
-        return self.significance.sheet(f"{self.sheet.caption.plain}: pairs of methods", _DIGITS)
+        return self.significance.sheet(f"{self.sheet.caption.plain}: pairs of methods")
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the table, and that of the pairs where there are tests, as `.md`, `.tex` and `.csv` into `folder`.
@@ -167,12 +172,13 @@ def compare_methods(results: Results, metric: str, rope: float | None = None) ->
     """
     metric = results.metric_named(metric)
     cells = rank_cells(results, metric)
-    ranked = cells[cells["rank"].notna()]
+    ranked = select_ranked(cells)
     n_datasets = ranked["dataset"].nunique()
     significance = None
     if n_datasets > 1:
+        methods, means = to_values(ranked)
         higher_is_better = bool(results.metric_facts(metric).higher_is_better)
-        significance = assess(*to_values(ranked), higher_is_better, n_datasets, rope)
+        significance = assess(methods, means, higher_is_better, n_datasets, rope)
     return Comparison(results, metric, cells, significance)
 
 
@@ -183,7 +189,7 @@ def _rows(cells: pd.DataFrame, labels: list[str]) -> list[tuple[str | Text, ...]
     """A row for each method, or each data set and method: its means, and how it stands in them."""
     standing = _stand(cells, labels)
     rows: list[tuple[str | Text, ...]] = []
-    for label, own in cells.groupby(labels, sort=False, observed=True):
+    for label, own in group(cells, labels):
         means = [_show_mean(cell) for cell in own.itertuples()]
         rows.append((*label, *means, *standing.get(label, _UNRANKED)))
     return rows
@@ -195,17 +201,18 @@ def _rank_rows(results: Results, cells: pd.DataFrame) -> list[tuple[str | Text, 
     over_all = _stand(cells, ["method"])
     rows: list[tuple[str | Text, ...]] = []
     for method in results.methods:
-        standing = [at_points.get((method, *point), _UNRANKED) for point in list_points(results)]
-        averages = [average for _, average in standing]
+        averages = []
+        for point in list_points(results):
+            _, average = at_points.get((method, *point), _UNRANKED)
+            averages.append(average)
         rows.append(("average rank", method, *averages, *over_all.get((method,), _UNRANKED)))
     return rows
 
 
 def _stand(cells: pd.DataFrame, by: list[str]) -> dict[Any, tuple[Text, Text]]:
     """For each group of ranked cells: its wins, ties and losses, and its average rank."""
-    ranked = cells[cells["rank"].notna()]
     standing = {}
-    for key, own in ranked.groupby(by, sort=False, observed=True):
+    for key, own in group(select_ranked(cells), by):
         counts = own[["wins", "ties", "losses"]].sum()
         standing[key] = (text(format_counts(counts)), text(f"{own['rank'].mean():.2f}"))
     return standing
@@ -218,57 +225,52 @@ def _show_mean(cell: Any) -> Text:
 def _heads(results: Results) -> list[str]:
     """The heads of the points; the first says which parameters the values are of."""
     points = list_points(results)
-    paths = [shorten_path(path, results.swept) for path in results.swept]
     heads = [", ".join(value or DASH for value in point) for point in points]
-    named = [f"{path} = {value or DASH}" for path, value in zip(paths, points[0], strict=True)]
-    return [", ".join(named), *heads[1:]]
+    first = []
+    for path, value in zip(results.swept, points[0], strict=True):
+        first.append(f"{shorten_path(path, results.swept)} = {value or DASH}")
+    return [", ".join(first), *heads[1:]]
 
 
 # -------------------------------------------------------------------- notes
 
 
-def _list_notes(compared: Comparison) -> list[str]:
+def _list_notes(compared: Comparison) -> Iterator[str]:
     results = compared.results
     column = " and column" if results.swept else ""
     along = [(path,) for path in results.swept]
-    notes = list_notes(Shown(results, compared.cells, bold=f"{BOLD} of its data set{column}", along=along))
-    notes += _note_ranks(compared)
+    yield from list_notes(Shown(results, compared.cells, bold=f"{BOLD} of its data set{column}", along=along))
+    yield from _say_what_is_not_ranked(compared)
     silent = [method for method in results.methods if method not in compared.contestants]
     if silent:
-        notes.append(f"Without any result, and not ranked: {join_words(silent)}.")
-    notes += results.remarks
-    if compared.ranked:
-        notes.append("W/T/L: wins, ties and losses against each of the others.")
-        notes += _note_tests(compared.significance)
-    return notes
-
-
-def _note_ranks(compared: Comparison) -> list[str]:
-    """What is not ranked, and why."""
-    if compared.results.metric_facts(compared.metric).higher_is_better is None:
-        return ["Nothing is ranked."]
-    if len(compared.contestants) < 2:
-        return ["A single method: nothing to rank."]
-    if not compared.left_out:
-        return []
+        yield f"Without any result, and not ranked: {join_words(silent)}."
+    yield from results.remarks
     if not compared.ranked:
-        return ["Nothing is ranked: nowhere have all methods a result."]
-    blocks = _name_blocks(compared.left_out, compared.results.swept)
-    return [f"Left out of ranks and tests, because results are missing: {blocks}."]
+        return
+    yield "W/T/L: wins, ties and losses against each of the others."
+    if compared.significance:
+        yield from compared.significance.notes()
+    else:
+        yield "No tests: they need two data sets or more at which all methods have a result."
 
 
-def _note_tests(significance: Significance | None) -> Sequence[str]:
-    if significance is None:
-        return ["No tests: they need two data sets or more at which all methods have a result."]
-    return significance.notes()
+def _say_what_is_not_ranked(compared: Comparison) -> Iterator[str]:
+    if compared.results.metric_facts(compared.metric).higher_is_better is None:
+        yield "Nothing is ranked."
+    elif len(compared.contestants) < 2:
+        yield "A single method: nothing to rank."
+    elif not compared.ranked:
+        yield "Nothing is ranked: nowhere have all methods a result."
+    elif compared.left_out:
+        blocks = [_name_block(block, compared.results.swept) for block in compared.left_out]
+        yield f"Left out of ranks and tests, because results are missing: {join_some(blocks, _NAMED)}."
 
 
-def _name_blocks(blocks: Sequence[Block], swept: Sequence[str]) -> str:
-    paths = [shorten_path(path, swept) for path in swept]
-    named = []
-    for dataset, point in blocks[:_NAMED]:
-        values = [f"{path} = {value}" for path, value in zip(paths, point, strict=True) if value]
-        named.append(f"{dataset} at {', '.join(values)}" if values else dataset)
-    if len(blocks) <= _NAMED:
-        return join_words(named)
-    return f"{', '.join(named)} and {len(blocks) - _NAMED} more"
+def _name_block(block: Block, swept: Sequence[str]) -> str:
+    """`yeast at n_components = 20%`."""
+    dataset, point = block
+    values = []
+    for path, value in zip(swept, point, strict=True):
+        if value:
+            values.append(f"{shorten_path(path, swept)} = {value}")
+    return f"{dataset} at {', '.join(values)}" if values else dataset

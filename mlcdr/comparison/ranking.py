@@ -7,12 +7,14 @@ anywhere have one there, over all splits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from mlcdr.comparison.statistics import block_ranks
+from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables.cells import mark_best
 
@@ -30,21 +32,30 @@ def rank_cells(results: Results, metric: str) -> pd.DataFrame:
         path, method, metric, those of `Results.at`, and `bold`; `whole`, whether its block is; `rank`, and how many of
         the others it beats (`wins`), equals (`ties`) and is beaten by (`losses`): NaN where nothing is ranked.
     """
+    cells = results.at(_list_places(results, metric))
     block = ["dataset", *results.swept]
-    datasets = pd.DataFrame({"dataset": results.datasets})
-    points = pd.DataFrame(list_points(results), columns=list(results.swept))
-    methods = pd.DataFrame({"method": results.methods, "metric": metric})
-    blocks = datasets.merge(points, how="cross")
-    cells = results.at(blocks.merge(methods, how="cross"))
     cells["bold"] = mark_best(results, cells, block)
     cells["whole"] = _are_whole(results, cells, block)
     cells["rank"] = _rank(results, metric, cells)
-    ranks = cells.groupby(block, sort=False, observed=True)["rank"]
+    ranks = group(cells, block)["rank"]
     n_ranked = ranks.transform("count")
     cells["losses"] = ranks.rank("min") - 1
     cells["wins"] = n_ranked - ranks.rank("max")
     cells["ties"] = n_ranked - 1 - cells["wins"] - cells["losses"]
     return cells
+
+
+def _list_places(results: Results, metric: str) -> pd.DataFrame:
+    """Each data set, point and method."""
+    datasets = pd.DataFrame({"dataset": results.datasets})
+    points = pd.DataFrame(list_points(results), columns=list(results.swept))
+    methods = pd.DataFrame({"method": results.methods, "metric": metric})
+    return datasets.merge(points, how="cross").merge(methods, how="cross")
+
+
+def select_ranked(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells that have a rank."""
+    return cells[cells["rank"].notna()]
 
 
 def list_points(results: Results) -> Sequence[tuple[str, ...]]:
@@ -56,34 +67,36 @@ def list_points(results: Results) -> Sequence[tuple[str, ...]]:
 def list_blocks(results: Results, cells: pd.DataFrame) -> tuple[Block, ...]:
     """The blocks in which some cells stand."""
     blocks = cells[["dataset", *results.swept]].drop_duplicates()
-    rows = blocks.itertuples(index=False, name=None)
-    return tuple((dataset, tuple(point)) for dataset, *point in rows)
+    found = []
+    for dataset, *point in blocks.itertuples(index=False):
+        found.append((dataset, tuple(point)))
+    return tuple(found)
 
 
 def to_values(cells: pd.DataFrame) -> tuple[list[str], np.ndarray]:
     """The methods of cells of whole blocks, and their means as an array (methods × blocks)."""
     methods = cells["method"].unique().tolist()
-    means = cells["mean"].to_numpy().reshape(-1, len(methods))
-    return methods, np.ascontiguousarray(means.T)
+    blocks = cells["mean"].to_numpy().reshape(-1, len(methods))
+    return methods, np.ascontiguousarray(blocks.T)
 
 
 def _are_whole(results: Results, cells: pd.DataFrame, block: list[str]) -> pd.Series:
     """Whether each cell stands in a block in which two methods or more, and all that have a result, can be ranked."""
     there = cells[cells["n"] > 0]
     n_methods = there["method"].nunique()
-    can = results.are_comparable(there, block).reindex(cells.index, fill_value=False)
-    by_block = cells.assign(can=can).groupby(block, sort=False, observed=True)
-    counts = by_block["can"].transform("sum")
-    return (counts == n_methods) & (n_methods > 1)
+    comparable = results.are_comparable(there, block)
+    comparable = comparable.reindex(cells.index, fill_value=False)
+    marked = cells.assign(comparable=comparable)
+    n_comparable = group(marked, block)["comparable"].transform("sum")
+    return (n_comparable == n_methods) & (n_methods > 1)
 
 
 def _rank(results: Results, metric: str, cells: pd.DataFrame) -> pd.Series:
     """The rank of each cell in its block; NaN where it has none."""
-    ranks = pd.Series(float("nan"), cells.index)
+    ranks = pd.Series(math.nan, cells.index)
     better = results.metric_facts(metric).higher_is_better
     whole = cells[cells["whole"] & (cells["n"] > 0)]
-    if better is None or whole.empty:
-        return ranks
-    _, means = to_values(whole)
-    ranks[whole.index] = block_ranks(means, better).T.ravel()
+    if better is not None and len(whole):
+        _, means = to_values(whole)
+        ranks[whole.index] = block_ranks(means, better).T.ravel()
     return ranks

@@ -17,11 +17,10 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.comparison import statistics
-from mlcdr.comparison.statistics import Friedman, Pairwise
-from mlcdr.errors import join_words
+from mlcdr.comparison.statistics import ALPHA, Friedman, Pairwise
+from mlcdr.results.failures import join_some
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
 
-ALPHA = 0.05
 FEW = 5
 _NAMED = 6  # pairs that a note names; if there are more, it has their number
 _PAIR = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
@@ -44,8 +43,6 @@ class Significance:
     pairs : Pairwise
     rope : float or None
         Half the width of the region of practical equivalence, if the Bayesian test was requested.
-    likely : ndarray (k, k, 3) or None
-        How likely the row's method is worse than, practically equal to and better than the column's, if requested.
     """
 
     methods: tuple[str, ...]
@@ -55,7 +52,6 @@ class Significance:
     cd: float
     pairs: Pairwise
     rope: float | None
-    likely: np.ndarray | None
 
     @property
     def n_blocks(self) -> int:
@@ -70,7 +66,8 @@ class Significance:
     @property
     def order(self) -> list[int]:
         """The methods from the best average rank to the worst."""
-        return [int(j) for j in np.argsort(self.averages, kind="stable")]
+        order: list[int] = np.argsort(self.averages, kind="stable").tolist()
+        return order
 
     @property
     def shown(self) -> bool:
@@ -79,26 +76,26 @@ class Significance:
 
     def nemenyi_cliques(self) -> list[tuple[int, ...]]:
         """Sets of methods whose average ranks lie within the critical difference."""
-        apart = np.abs(self.averages[:, None] - self.averages[None, :]) >= self.cd
-        return statistics.cliques(apart, list(self.averages))
+        apart = np.abs(self.averages[:, None] - self.averages) >= self.cd
+        return statistics.cliques(apart, self.averages.tolist())
 
     def wilcoxon_cliques(self) -> list[tuple[int, ...]]:
         """Sets of methods of which no two differ by Wilcoxon's test with Holm's correction."""
-        return statistics.cliques(self.pairs.holm <= ALPHA, list(self.averages))
+        return statistics.cliques(self.pairs.holm <= ALPHA, self.averages.tolist())
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> list[str]:
         """A few lines to stand below a table."""
         if np.isnan(self.pairs.p).all():
-            return (f"All methods tie in all {self._blocks()}: nothing to test.",)
+            return [f"All methods tie in all {self._blocks()}: nothing to test."]
         lines = []
         if len(self.methods) > 2:
             lines.append(self._friedman())
             if self.shown:
                 lines.append(self._nemenyi())
-        lines.append(self._wilcoxon())
+        lines.append(f"Wilcoxon signed-rank over {self._blocks()}{self._wilcoxon()}.")
         if self.n_blocks > self.n_datasets:
             lines.append("The points of a data set are not independent of one another: these p-values are too small.")
-        return tuple(lines)
+        return lines
 
     def _blocks(self) -> str:
         if self.n_blocks == self.n_datasets:
@@ -118,37 +115,35 @@ class Significance:
         )
 
     def _nemenyi(self) -> str:
-        groups = [", ".join(self.methods[j] for j in clique) for clique in self.nemenyi_cliques()]
+        groups = []
+        for clique in self.nemenyi_cliques():
+            groups.append(", ".join(self.methods[j] for j in clique))
         what = f"no significant difference: {'; '.join(groups)}" if groups else "all differ"
         return f"Nemenyi, critical difference {self.cd:.2f}: {what}."
 
     def _wilcoxon(self) -> str:
+        """How many pairs were tested, and which of them differ, the smallest p-value first."""
         pairs = list(itertools.combinations(range(len(self.methods)), 2))
-        holm = {pair: float(self.pairs.holm[pair]) for pair in pairs}
-        n_tests = sum(not math.isnan(p) for p in holm.values())
-        over = f", Holm's correction over {n_tests} pairs" if n_tests > 1 else ""
-        head = f"Wilcoxon signed-rank over {self._blocks()}{over}"
-        least = min(1.0, n_tests * 2.0 ** (1 - self.n_datasets))
+        tested = [pair for pair in pairs if not math.isnan(self.pairs.holm[pair])]
+        head = f", Holm's correction over {len(tested)} pairs: " if len(tested) > 1 else ": "
+        least = min(1.0, len(tested) * 2.0 ** (1 - self.n_datasets))
         if least > ALPHA:
             once = "with one point of each, " if self.n_blocks > self.n_datasets else ""
-            return (
-                f"{head}: too few data sets to tell any two methods apart "
-                f"({once}the smallest p that can arise is {least:.2g})."
-            )
-        apart = sorted((p, pair) for pair, p in holm.items() if p <= ALPHA)
-        if not apart:
-            only = f" ({_show_p(holm[pairs[0]])})" if len(pairs) == 1 else ""
-            return f"{head}: no difference shown{only}."
-        named = [f"{self._name_pair(pair)} ({_show_p(p)})" for p, pair in apart[:_NAMED]]
-        if len(apart) > _NAMED:
-            named.append(f"{len(apart) - _NAMED} more")
-        rest = "" if len(apart) == len(pairs) else "; no other difference shown"
-        return f"{head}: {join_words(named)}{rest}."
+            why = f"({once}the smallest p that can arise is {least:.2g})"
+            return f"{head}too few data sets to tell any two methods apart {why}"
+        differing = [pair for pair in tested if self.pairs.holm[pair] <= ALPHA]
+        if not differing:
+            only = f" ({_show_p(self.pairs.holm[0, 1])})" if len(pairs) == 1 else ""
+            return f"{head}no difference shown{only}"
+        differing.sort(key=lambda pair: self.pairs.holm[pair])
+        named = join_some(map(self._name_pair, differing), _NAMED)
+        rest = "" if len(differing) == len(pairs) else "; no other difference shown"
+        return f"{head}{named}{rest}"
 
     def _name_pair(self, pair: tuple[int, int]) -> str:
-        """`A over B`, the better first."""
-        first, second = (self.methods[j] for j in pair)
-        return f"{first} over {second}" if self.pairs.effect[pair] > 0 else f"{second} over {first}"
+        """`A over B (p = 0.012)`, the better first."""
+        better, worse = pair if self.pairs.effect[pair] > 0 else pair[::-1]
+        return f"{self.methods[better]} over {self.methods[worse]} ({_show_p(self.pairs.holm[pair])})"
 
     def list_pairs(self) -> pd.DataFrame:
         """A row for each pair of methods, the better average rank first; the last columns if Bayes' test was asked for.
@@ -159,50 +154,62 @@ class Significance:
             The columns method, against, better_by (in the mean), wins, ties, losses, rank_biserial, p, p_holm, and how
             likely the first is p_worse, p_equal or p_better.
         """
-        pairs, rows = self.pairs, []
+        pairs = self.pairs
+        columns = list(_PAIR)
+        if pairs.likely is not None:
+            columns += ["p_worse", "p_equal", "p_better"]
+        rows = []
         for at in itertools.combinations(self.order, 2):
             names = [self.methods[j] for j in at]
-            tested = pairs.effect[at], pairs.p[at], pairs.holm[at]
-            shares = () if self.likely is None else self.likely[at]
-            rows.append((*names, pairs.advantage[at], *pairs.counts[at], *tested, *shares))
-        likely = [] if self.likely is None else ["p_worse", "p_equal", "p_better"]
-        return pd.DataFrame(rows, columns=[*_PAIR, *likely])
+            tested = [pairs.effect[at], pairs.p[at], pairs.holm[at]]
+            likely = () if pairs.likely is None else pairs.likely[at]
+            rows.append([*names, pairs.advantage[at], *pairs.counts[at], *tested, *likely])
+        return pd.DataFrame(rows, columns=columns)
 
-    def sheet(self, caption: str, digits: int = 4) -> Sheet:
+    def sheet(self, caption: str) -> Sheet:
         """Every pair of methods, the better average rank first."""
         pairs = self.list_pairs()
         header = ["Method", "Against", "Better by", "W/T/L", "Rank-biserial", "p", "p (Holm)"]
-        if self.likely is not None:
-            header += ["P(worse)", "P(equal)", "P(better)"]
-        rows = [_show_pair(pair, digits) for pair in pairs.itertuples()]
         notes = [
             f"Over {self._blocks()}. Better by: in the mean. W/T/L: wins, ties and losses. Wilcoxon's signed-rank test,"
             f" zero differences discarded. Bold: the two differ at {ALPHA:g} after Holm's correction."
         ]
         if pairs["p"].isna().any():
             notes.append(f"{DASH}: the two tie everywhere, so there is no test.")
-        if self.likely is not None:
+        if self.pairs.likely is not None:
+            header += ["P(worse)", "P(equal)", "P(better)"]
             notes.append(
                 f"P: Bayesian signed-rank test, the probability that on a further data set the first is most likely "
                 f"worse, practically equal (within ± {self.rope:g}) or better."
             )
-        return make_sheet(caption, header, rows, 2, notes)
+        rows = [_show_pair(pair) for pair in pairs.itertuples(index=False)]
+        return make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=2,
+            notes=notes,
+        )
 
 
-def _show_pair(pair: Any, digits: int) -> list[str | Text]:
+def _show_pair(pair: Any) -> list[str | Text]:
     """The cells of a row of `list_pairs`."""
     p, holm = NOTHING, NOTHING
     if not math.isnan(pair.p):
         p = text(f"{pair.p:.4f}")
         holm = text(f"{pair.p_holm:.4f}", pair.p_holm <= ALPHA)
-    better, effect = signed(pair.better_by, digits), signed(pair.rank_biserial, 2)
+    better, effect = signed(pair.better_by, 4), signed(pair.rank_biserial, 2)
     counts = format_counts([pair.wins, pair.ties, pair.losses])
-    likely = [f"{share:.3f}" for share in pair[len(_PAIR) + 1 :]]
+    likely = [f"{share:.3f}" for share in pair[len(_PAIR) :]]
     return [pair.method, pair.against, better, counts, effect, p, holm, *likely]
 
 
 def assess(
-    methods: Sequence[str], values: np.ndarray, higher_is_better: bool, n_datasets: int, rope: float | None = None
+    methods: Sequence[str],
+    values: np.ndarray,
+    higher_is_better: bool,
+    n_datasets: int,
+    rope: float | None = None,
 ) -> Significance:
     """All tests of `values` (methods × blocks, nothing missing); with `rope`, the Bayesian one too.
 
@@ -211,26 +218,14 @@ def assess(
     ValueError
         When a value is missing, or there are fewer than two methods or no block.
     """
-    friedman = statistics.friedman(values, higher_is_better, alpha=ALPHA)
-    k, n = values.shape
-    better = values if higher_is_better else -values
-    likely = None
-    if rope is not None:
-        likely = np.zeros((k, k, 3))
-        for i, j in itertools.combinations(range(k), 2):
-            differences = statistics.paired_differences(better[i], better[j])
-            found = statistics.bayesian_signed_rank(differences, rope)
-            likely[i, j] = found.worse, found.equal, found.better
-            likely[j, i] = likely[i, j, ::-1]
     return Significance(
         methods=tuple(methods),
         n_datasets=n_datasets,
         averages=statistics.average_ranks(values, higher_is_better),
-        friedman=friedman,
-        cd=statistics.critical_difference(k, n, ALPHA),
-        pairs=statistics.pairwise(values, higher_is_better),
+        friedman=statistics.friedman(values, higher_is_better),
+        cd=statistics.critical_difference(*values.shape),
+        pairs=statistics.pairwise(values, higher_is_better, rope),
         rope=rope,
-        likely=likely,
     )
 
 

@@ -7,38 +7,37 @@ the study are left out.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
 from mlcdr.comparison import study
-from mlcdr.comparison.significance import ALPHA, format_counts
-from mlcdr.comparison.statistics import critical_difference
+from mlcdr.comparison.significance import format_counts
+from mlcdr.comparison.statistics import ALPHA, critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS, Measure
-from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks, count_of, describe_datasets
-from mlcdr.errors import ResultsError, join_words
+from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks
+from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.results.frame import are_same
 from mlcdr.tables import layouts
-from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, text
+from mlcdr.tables.sheet import NOTHING, Sheet, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import as_texts
 
-_COUNTS = ("wins", "ties", "losses")
-_PLACED = ["own", "own_place", "own_rank"]
+_COUNTS = ["wins", "ties", "losses"]
+_PLACED = ["own_place", "own_rank"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Standing:
     """One's own methods among the study's under one measure.
 
     Attributes
     ----------
+    yardstick : Yardstick
     measure : Measure
-    title : str
-        The metric's printed name, with its direction.
     datasets : tuple of str
         The common data sets, by their names here.
     pairs : frame
@@ -48,47 +47,49 @@ class Standing:
         over the data sets at which the other has a result.
     cd : float
         Nemenyi's critical difference of the study's methods and one more.
-    notes : tuple of str
-        What else a reader must know.
     """
 
+    yardstick: Yardstick
     measure: Measure
-    title: str
     datasets: tuple[str, ...]
     pairs: pd.DataFrame
     cd: float
-    notes: tuple[str, ...]
 
     def sheet(self) -> Sheet:
         """Every method in the order of the ranks; one's own bold, each with a column of its wins, ties and losses."""
-        counts: dict[str, list[str]] = {}
-        ranked = []
-        notes = []
-        for own, pairs in self.pairs.groupby("own", sort=False):
-            for method, *each in pairs[["method", *_COUNTS]].itertuples(index=False):
-                counts.setdefault(method, []).append(format_counts(each))
-            # one's own method comes before one of the study's with the same rank, and may have the same name
-            ranked.append((pairs["own_rank"].iloc[0], 0, own))
-            notes.append(self._describe(own, pairs))
-        nothing = [NOTHING] * len(ranked)
-        header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for _, _, own in ranked))
-        of_study = self.pairs.drop_duplicates("method")
-        ranked += [(rank, 1, method) for method, rank in zip(of_study["method"], of_study["rank"], strict=True)]
-        rows: list[tuple[str | Text, ...]] = []
-        for rank, is_of_study, method in sorted(ranked):
+        by_own = dict(list(self.pairs.groupby("own", sort=False)))
+        # one's own method comes before one of the study's with the same rank, and may have the same name
+        ranked = set()
+        records = {}
+        for pair in self.pairs.itertuples():
+            ranked.add((pair.own_rank, False, pair.own))
+            ranked.add((pair.rank, True, pair.method))
+            records[pair.own, pair.method] = format_counts([pair.wins, pair.ties, pair.losses])
+        rows = []
+        for rank, is_of_study, name in sorted(ranked):
+            shown = text(f"{rank:.2f}", bold=not is_of_study)
             if is_of_study:
-                rows.append((method, "study", f"{rank:.2f}", *counts[method]))
+                counts = [text(records[own, name]) for own in by_own]
+                rows.append([text(name), text("study"), shown, *counts])
             else:
-                rows.append((text(method, bold=True), "here", text(f"{rank:.2f}", bold=True), *nothing))
+                nothing = [NOTHING] * len(by_own)
+                rows.append([text(name, bold=True), text("here"), shown, *nothing])
+        header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for own in by_own))
         notes = [
-            f"On {describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
+            f"On {_describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
             "loses to that of the study. "
             f"Critical difference of two average ranks (Nemenyi, {ALPHA:g}): {self.cd:.2f}.",
-            *notes,
+            *(self._describe(own, pairs) for own, pairs in by_own.items()),
             *self.notes,
             NOT_CELLS,
         ]
-        return make_sheet(f"{study.TITLE}: {self.title}", header, rows, 2, notes)
+        return make_sheet(
+            caption=f"{study.TITLE}: {self.yardstick.title(self.measure)}",
+            header=header,
+            rows=rows,
+            stub=2,
+            notes=notes,
+        )
 
     def _describe(self, own: str, pairs: pd.DataFrame) -> str:
         """The place of one's own method, and how it does against the others."""
@@ -101,6 +102,11 @@ class Standing:
             if len(methods):
                 parts.append(f"{len(methods)} {word} by the critical difference ({', '.join(methods)})")
         return f"{own}: place {pairs['own_place'].iloc[0]} of {k + 1}, {'; '.join(parts)}."
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What else a reader must know."""
+        return tuple(_list_notes(self))
 
     def write(self, folder: Path) -> list[Path]:
         """Write the table as `.md`, `.tex` and `.csv` into `folder`.
@@ -132,53 +138,69 @@ def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
             f"({join_words(list(own))})"
         )
     theirs = yardstick.study_values(measure).loc[whole.index]
-    pairs = pd.concat([_place(name, values, theirs, measure) for name, values in whole.items()], ignore_index=True)
+    pairs = [_place(name, values, theirs, measure) for name, values in whole.items()]
     return Standing(
+        yardstick=yardstick,
         measure=measure,
-        title=yardstick.title(measure),
         datasets=tuple(ours for ours, named in yardstick.named.items() if named in whole.index),
-        pairs=pairs,
-        cd=critical_difference(theirs.shape[1] + 1, len(whole), ALPHA),
-        notes=tuple(_list_notes(yardstick, measure, list(whole.index))),
+        pairs=pd.concat(pairs, ignore_index=True),
+        cd=critical_difference(theirs.shape[1] + 1, len(whole)),
     )
 
 
 def _place(name: str, own: pd.Series, theirs: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """The pairs of one of one's own methods with each of the study's that has a value."""
     better = measure.higher_is_better
-    beside = average_present_ranks(pd.concat({"": own, **theirs}, axis="columns"), better)
-    rank = beside.pop("")
-    ahead = sum(other < rank and not are_same(other, rank) for other in beside)
-    pairs = pd.DataFrame({"metric": measure.metric, "own": name, "method": beside.index, "beside": beside.to_numpy()})
-    pairs["rank"] = average_present_ranks(theirs, better)[beside.index].to_numpy()
-    pairs = pairs.assign(own_rank=rank, own_place=ahead + 1)
-    gains = theirs[beside.index].sub(own, axis="index") * (-1 if better else 1)
-    for count, of_count in zip(_COUNTS, (gains > 0, gains == 0, gains < 0), strict=True):
-        pairs[count] = of_count.sum().to_numpy()
-    return pairs
+    every = pd.concat({"": own, **theirs}, axis="columns")
+    beside = average_present_ranks(every, better)
+    own_rank = beside.pop("")
+    is_ahead = (beside < own_rank) & ~are_same(beside, own_rank)
+    gains = theirs.sub(own, axis="index")
+    if better:
+        gains = -gains
+    pairs = pd.DataFrame({
+        "metric": measure.metric,
+        "own": name,
+        "method": beside.index,
+        "beside": beside,
+        "rank": average_present_ranks(theirs, better),
+        "own_rank": own_rank,
+        "own_place": 1 + is_ahead.sum(),
+        "wins": (gains > 0).sum(),
+        "ties": (gains == 0).sum(),
+        "losses": (gains < 0).sum(),
+    }, beside.index)  # fmt: skip
+    return pairs.reset_index(drop=True)
 
 
-def _list_notes(yardstick: Yardstick, measure: Measure, whole: Sequence[str]) -> Iterator[str]:
-    """What a reader of a standing must know; `whole` are the data sets of the study that it is over."""
-    for option, (ours, theirs) in yardstick.differences(measure).items():
+def _describe_datasets(datasets: Iterable[str]) -> str:
+    """`2 data sets (scene, yeast)`."""
+    names = list(datasets)
+    return f"{plural(len(names), 'data set')} ({', '.join(names)})"
+
+
+def _list_notes(standing: Standing) -> Iterator[str]:
+    yardstick, measure = standing.yardstick, standing.measure
+    for option, (ours, theirs) in yardstick.differences[measure.name].items():
         yield (
             f"{option} is {ours} here and {theirs} there, which changes the values on some data sets: write "
             f"{measure.written()}."
         )
-    absent = [ours for ours, theirs in yardstick.named.items() if theirs not in whole]
+    absent = [name for name in yardstick.named if name not in standing.datasets]
     if absent:
         yield f"Left out, because results are missing here: {join_words(absent)}."
     unknown = [name for name in yardstick.results.datasets if name not in yardstick.named]
     if unknown:
         yield f"No data sets of the study: {join_words(unknown)}."
     n_failed, failed = 0, []
-    for ours, theirs in yardstick.named.items():
-        lacking = yardstick.study.columns[yardstick.study.loc[theirs].isna().all()]
-        if theirs in whole and len(lacking):
+    for name in standing.datasets:
+        values = yardstick.study.loc[yardstick.named[name]]
+        lacking = values.columns[values.isna().all()]
+        if len(lacking):
             n_failed += len(lacking)
-            failed.append(f"{ours} ({', '.join(lacking)})")
+            failed.append(f"{name} ({', '.join(lacking)})")
     if failed:
-        yield f"Failed in the study, and left out: {count_of(n_failed, 'pair')}, of {join_words(failed)}."
+        yield f"Failed in the study, and left out: {plural(n_failed, 'pair')}, of {join_words(failed)}."
     if measure.without:
         yield f"Left out: {join_words(measure.without)}, whose {measure.metric} in the study cannot be right."
 
@@ -188,26 +210,37 @@ def _list_notes(yardstick: Yardstick, measure: Measure, whole: Sequence[str]) ->
 
 def summarise_standings(yardstick: Yardstick, standings: Sequence[Standing]) -> Sheet:
     """The places of one's own methods, a row for each measure, and with several their mean."""
-    placed = pd.concat([standing.pairs for standing in standings]).drop_duplicates(["metric", "own"])
+    pairs = pd.concat([standing.pairs for standing in standings])
+    placed = pairs.drop_duplicates(["metric", "own"])
     names = placed["own"].unique()
     rows = []
     for metric, of_metric in placed.groupby("metric", sort=False):
-        shown = {own: f"{place} ({rank:.1f})" for own, place, rank in of_metric[_PLACED].itertuples(index=False)}
+        shown = {each.own: f"{each.own_place} ({each.own_rank:.1f})" for each in of_metric.itertuples()}
         rows.append((metric, *(shown.get(own, "") for own in names)))
     if len(standings) > 1:
-        means = placed[_PLACED].groupby("own", sort=False).mean()
-        rows.append(("mean", *(f"{place:.1f} ({rank:.1f})" for _, place, rank in means.itertuples())))
+        means = placed.groupby("own", sort=False)[_PLACED].mean()
+        rows.append(("mean", *(f"{each.own_place:.1f} ({each.own_rank:.1f})" for each in means.itertuples())))
     notes = list(_summarise_notes(yardstick, standings))
-    return make_sheet(f"{yardstick.results.name} among {study.TITLE}", ("Measure", *names), rows, 1, notes)
+    return make_sheet(
+        caption=f"{yardstick.results.name} among {study.TITLE}",
+        header=("Measure", *names),
+        rows=rows,
+        stub=1,
+        notes=notes,
+    )
 
 
 def _summarise_notes(yardstick: Yardstick, standings: Sequence[Standing]) -> Iterator[str]:
-    datasets = dict.fromkeys(itertools.chain(*(standing.datasets for standing in standings)))
+    datasets: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    for standing in standings:
+        datasets |= dict.fromkeys(standing.datasets)
+        notes |= dict.fromkeys(standing.notes)
     yield (
         f"The place of each method among the study's {len(METHODS)} and itself, and its average rank, on "
-        f"{describe_datasets(list(datasets))}. `--metric` shows a measure in full."
+        f"{_describe_datasets(datasets)}. `--metric` shows a measure in full."
     )
-    yield from dict.fromkeys(itertools.chain(*(standing.notes for standing in standings)))
+    yield from notes
     without = []
     for name, why in yardstick.skipped.items():
         measure = MEASURES[name]

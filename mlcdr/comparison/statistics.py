@@ -10,7 +10,7 @@ change: a tutorial for comparing multiple classifiers through Bayesian analysis*
 signed-rank test. Nadeau & Bengio, *Inference for the generalization error*, Machine Learning 52 (2003): the corrected
 resampled t test.
 
-The distributions, Friedman's ties and the ranks of differences are scipy's; its own tests refuse what occurs here
+The distributions and the ranks of differences are scipy's; its own tests refuse what occurs here
 (`friedmanchisquare` two methods, `wilcoxon` exact p-values of tied differences), and it has no Holm correction.
 
 Whatever is not defined (no block to rank, all differences zero, one split) is NaN.
@@ -21,76 +21,46 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
 
 from mlcdr.results.frame import are_same, rank_means
 
+ALPHA = 0.05
+"""The level of all tests."""
+
 _EXACT_UP_TO = 50  # differences; 2⁵⁰ sign patterns are still counted exactly by a double
 _PLACES = 10  # of a difference, relative to the largest of the numbers: what lies beyond is rounding
+_PRIOR = 0.5  # strength of the Bayesian test's prior
+_SAMPLES = 50_000  # of its posterior
+_SEED = 2017
 
 
 @dataclass(frozen=True)
 class Friedman:
-    """Friedman's test and Iman and Davenport's version of it.
+    """Friedman's test, corrected for ties, and Iman and Davenport's version of it.
 
     Attributes
     ----------
+    n_blocks : int
+        N.
     statistic, p : float
-        χ²_F with `df` degrees of freedom, and its p-value.
+        χ²_F with `df` = k − 1 degrees of freedom, and its p-value.
     f, f_p, f_critical : float
-        F_F with `df` and `f_df` degrees of freedom, its p-value, and the critical value at the given level.
+        F_F with `df` and `f_df` = (k − 1)(N − 1) degrees of freedom, its p-value, and the critical value at level 0.05.
     """
 
-    n_methods: int
     n_blocks: int
+    df: int
+    f_df: int
     statistic: float
     p: float
     f: float
     f_p: float
     f_critical: float
-
-    @property
-    def df(self) -> int:
-        """Degrees of freedom of χ²_F: k − 1."""
-        return self.n_methods - 1
-
-    @property
-    def f_df(self) -> int:
-        """The second of F_F: (k − 1)(N − 1)."""
-        return self.df * (self.n_blocks - 1)
-
-
-@dataclass(frozen=True)
-class SignedRanks:
-    """Wilcoxon's signed-rank test of differences.
-
-    Attributes
-    ----------
-    positive, negative : float
-        R⁺ and R⁻: the sums of the ranks of the positive and of the negative differences.
-    p : float
-        Two-sided; NaN where no difference is left.
-    n, zeros : int
-        How many differences were ranked, and how many zeros were discarded.
-    exact : bool
-        Whether `p` is exact (else the normal approximation).
-    """
-
-    positive: float
-    negative: float
-    p: float
-    n: int
-    zeros: int
-    exact: bool
-
-    @property
-    def rank_biserial(self) -> float:
-        """Effect size (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 where no difference is left."""
-        total = self.positive + self.negative
-        return (self.positive - self.negative) / total if total else 0.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +77,8 @@ class Pairwise:
         How much better the row's method is in the mean over the blocks; negative where it is worse.
     effect : ndarray
         The rank-biserial correlation, positive where the row's method is better.
+    likely : ndarray (k, k, 3) or None
+        How likely the row's method is worse than, practically equal to and better than the column's, if requested.
     """
 
     p: np.ndarray
@@ -114,25 +86,7 @@ class Pairwise:
     counts: np.ndarray
     advantage: np.ndarray
     effect: np.ndarray
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Probabilities that in a new block the first method is worse, practically equal, or better than the second."""
-
-    worse: float
-    equal: float
-    better: float
-
-
-@dataclass(frozen=True)
-class CorrectedT:
-    """The corrected resampled t test of one mean; NaN where it is not defined."""
-
-    mean: float
-    t: float
-    p: float
-    df: int
+    likely: np.ndarray | None
 
 
 # -------------------------------------------------------------------- ranks
@@ -149,9 +103,12 @@ def block_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
     Raises
     ------
     ValueError
-        When a value is missing or infinite, or there is no method.
+        When a value is missing or infinite.
     """
-    return rank_means(_checked(values, least=1), higher_is_better)
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 2 or not np.isfinite(values).all():
+        raise ValueError("an array (methods × blocks) is needed without a missing or infinite value")
+    return rank_means(values, higher_is_better)
 
 
 def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
@@ -167,28 +124,17 @@ def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
     return block_ranks(values, higher_is_better).mean(axis=1)
 
 
-def wins_ties_losses(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
-    """For each pair how often the row's method wins, ties with and loses to the column's, (k, k, 3)."""
-    within = block_ranks(values, higher_is_better)
-    ahead = (within[:, None, :] < within[None, :, :]).sum(axis=2)
-    equal = (within[:, None, :] == within[None, :, :]).sum(axis=2)
-    counts = np.stack([ahead, equal, ahead.T], axis=2)
-    counts[np.diag_indices(len(within))] = 0  # a method has no record against itself
-    return counts
-
-
 # -------------------------------------------------------------------- all methods at once
 
 
-def friedman(values: np.ndarray, higher_is_better: bool, correct_ties: bool = True, alpha: float = 0.05) -> Friedman:
-    """Whether k methods differ over N blocks: Friedman's χ²_F and Iman and Davenport's F_F.
+def friedman(values: np.ndarray, higher_is_better: bool) -> Friedman:
+    """Whether k methods differ over N blocks: Friedman's χ²_F, corrected for ties, and Iman and Davenport's F_F.
 
-    χ²_F = 12N / (k(k+1)) · [Σⱼ Rⱼ² − k(k+1)²/4]             F_F = (N−1) χ²_F / (N(k−1) − χ²_F)
+    χ²_F = (k−1) B / S        F_F = (N−1) χ²_F / (N(k−1) − χ²_F) = (N−1) B / (N S − B)
 
-    with χ² of k−1 and F of k−1, (k−1)(N−1) degrees of freedom (Demšar 2006, section 3.2.2). With `correct_ties`, χ²_F
-    is divided by 1 − Σ (t³ − t) / (N k (k²−1)), t the sizes of the groups of equal values (Conover 1999; so do R and
-    scipy): without ties it is the same number, with ties the uncorrected test, which Demšar's text gives, rejects too
-    seldom. If all methods tie in all blocks the corrected statistic is 0/0 and NaN.
+    where B = Σⱼ (Σᵢ dᵢⱼ)², S = Σᵢⱼ dᵢⱼ² and dᵢⱼ = rᵢⱼ − (k+1)/2, with χ² of k−1 and F of k−1, (k−1)(N−1) degrees of
+    freedom (Conover 1999; so do R and scipy). Without ties χ²_F is the number of Demšar 2006, section 3.2.2; with ties
+    the test that is given there rejects too seldom. If all methods tie in all blocks, it is 0/0 and NaN.
 
     Where every block has the methods in one and the same order, F_F is infinite and its p-value 0. Both distributions
     are approximations, rough for ten blocks or fewer. One block has no F_F.
@@ -198,35 +144,38 @@ def friedman(values: np.ndarray, higher_is_better: bool, correct_ties: bool = Tr
     ValueError
         When a value is missing, or there are fewer than two methods or no block.
     """
-    within = block_ranks(_checked(values, least=2), higher_is_better)
-    k, n = within.shape
-    if n == 0:
-        raise ValueError("no block to rank")
-    totals = within.mean(axis=1)
-    chi2 = 12 * n / (k * (k + 1)) * float(np.sum((totals - (k + 1) / 2) ** 2))  # the same sum, without cancellation
-    if correct_ties:
-        sizes = [np.unique(block, return_counts=True)[1] for block in within.T]
-        scale = 1 - sum(float(np.sum(t**3 - t)) for t in sizes) / (n * k * (k * k - 1))
-        chi2 = chi2 / scale if scale > 1e-12 else math.nan
-    most = n * (k - 1)
-    if n == 1 or math.isnan(chi2):
-        f = f_p = critical = math.nan
-    else:
-        f = math.inf if math.isclose(chi2, most, rel_tol=1e-12) else (n - 1) * chi2 / (most - chi2)
-        f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
-        critical = float(stats.f.isf(alpha, k - 1, (k - 1) * (n - 1)))
-    return Friedman(k, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, f_p, critical)
+    ranks = block_ranks(values, higher_is_better)
+    k, n = ranks.shape
+    if k < 2 or n < 1:
+        raise ValueError(f"{k} methods over {n} blocks: two and one are needed at least")
+    df = k - 1
+    f_df = df * (n - 1)
+    deviations = ranks - (k + 1) / 2  # multiples of one half, so that all sums are exact
+    between = float(np.sum(deviations.sum(axis=1) ** 2))
+    spread = float(np.sum(deviations**2))
+    chi2 = df * between / spread if spread else math.nan
+    f = f_p = critical = math.nan
+    if n > 1 and spread:
+        rest = n * spread - between
+        f = (n - 1) * between / rest if rest else math.inf
+        f_p = float(stats.f.sf(f, df, f_df))
+        critical = float(stats.f.isf(ALPHA, df, f_df))
+    return Friedman(
+        n_blocks=n,
+        df=df,
+        f_df=f_df,
+        statistic=chi2,
+        p=float(stats.chi2.sf(chi2, df)),
+        f=f,
+        f_p=f_p,
+        f_critical=critical,
+    )
 
 
-def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> float:
+def critical_difference(n_methods: int, n_blocks: int) -> float:
     """Nemenyi's critical difference of two average ranks, CD = q_α √(k(k+1) / (6N)) (Demšar 2006, section 3.2.2).
 
-    q_α is the quantile of the studentised range of k groups and infinite degrees of freedom, over √2.
-
-    Raises
-    ------
-    ValueError
-        When there are fewer than two methods or no block.
+    q_α is the quantile of the studentised range of k groups and infinite degrees of freedom, over √2; α is 0.05.
 
     Examples
     --------
@@ -235,14 +184,13 @@ def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> f
     >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 56), 2)
     (1.25, 0.63)
     """
-    if n_methods < 2 or n_blocks < 1:
-        raise ValueError(f"{n_methods} methods over {n_blocks} blocks: two and one are needed at least")
-    return _studentised_range(n_methods, alpha) / math.sqrt(2) * math.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks))
+    q = _studentised_range(n_methods) / math.sqrt(2)
+    return q * math.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks))
 
 
-@lru_cache(maxsize=64)
-def _studentised_range(groups: int, alpha: float) -> float:
-    return float(stats.studentized_range.isf(alpha, groups, np.inf))
+@cache
+def _studentised_range(groups: int) -> float:
+    return float(stats.studentized_range.isf(ALPHA, groups, np.inf))
 
 
 def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, ...]]:
@@ -258,15 +206,15 @@ def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, .
     averages : sequence of float
         Average ranks: each clique lists its methods, and the cliques follow one another, from the best to the worst.
     """
-    order = sorted(range(len(averages)), key=lambda j: averages[j])
-    place = {method: i for i, method in enumerate(order)}
+    order = np.argsort(averages, kind="stable").tolist()
+    # of places in this order, in which a clique is sorted
     found: set[frozenset[int]] = {frozenset()}
-    for j in order:
-        joined = [i for i in order[: place[j]] if not differs[i, j]]
-        found |= {clique.intersection(joined) | {j} for clique in found}
-        found = {clique for clique in found if not any(clique < other for other in found)}
-    whole = [tuple(sorted(clique, key=place.__getitem__)) for clique in found if len(clique) > 1]
-    return sorted(whole, key=lambda clique: [place[j] for j in clique])
+    for place, method in enumerate(order):
+        joined = np.flatnonzero(~differs[order[:place], method]).tolist()
+        found |= {clique.intersection(joined) | {place} for clique in found}
+        found = {clique for clique in found if not any(map(clique.__lt__, found))}
+    whole = sorted(sorted(clique) for clique in found if len(clique) > 1)
+    return [tuple(order[place] for place in clique) for clique in whole]
 
 
 # -------------------------------------------------------------------- pairs
@@ -279,15 +227,15 @@ def paired_differences(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.
     and 0.2 − 0.1 are one difference.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+    scale = np.abs([a, b]).max(initial=0.0)
     if scale == 0:
         return np.zeros(a.shape)
     rounded = np.round((a - b) / scale, _PLACES) * scale
     return np.where(are_same(a, b), 0.0, rounded)
 
 
-def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:
-    """Wilcoxon's signed-rank test that differences are symmetric about zero, two-sided.
+def wilcoxon(differences: Sequence[float] | np.ndarray) -> float:
+    """Wilcoxon's signed-rank test that differences are symmetric about zero: the two-sided p-value.
 
     Zeros are discarded (Wilcoxon 1945); equal sizes share the average of their ranks. Up to 50 differences the p-value
     is exact, also where sizes tie: R⁺ under all 2ⁿ patterns of signs of the ranks at hand, counted one rank at a time.
@@ -296,27 +244,43 @@ def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:
 
     Cost: n · n(n+1) additions.
     """
+    signed = _signed_ranks(differences)
+    ranks = np.abs(signed)
+    least = min(ranks[signed > 0].sum(), ranks[signed < 0].sum())
+    if not len(ranks):
+        return math.nan
+    if len(ranks) <= _EXACT_UP_TO:
+        tail = _exact_tail(ranks, least)
+    else:
+        deviation = math.sqrt(np.sum(ranks**2) / 4)
+        tail = float(stats.norm.cdf(least, ranks.sum() / 2, deviation))
+    return min(2 * tail, 1.0)
+
+
+def rank_biserial(differences: Sequence[float] | np.ndarray) -> float:
+    """The effect size of Wilcoxon's test, (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 if all are zero."""
+    ranks = _signed_ranks(differences)
+    return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else 0.0
+
+
+def _signed_ranks(differences: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The ranks of the sizes of those differences that are not zero, with their signs."""
     d = np.asarray(differences, dtype=float)
-    if not np.all(np.isfinite(d)):
+    if not np.isfinite(d).all():
         raise ValueError("a difference is missing or infinite")
     kept = d[d != 0]
-    n, zeros = len(kept), len(d) - len(kept)
-    if n == 0:
-        return SignedRanks(0.0, 0.0, math.nan, 0, zeros, True)
-    order = stats.rankdata(np.abs(kept))
-    positive, negative = float(order[kept > 0].sum()), float(order[kept < 0].sum())
-    low = min(positive, negative)
-    if n <= _EXACT_UP_TO:
-        doubled = np.round(2 * order).astype(int)  # shared ranks are halves
-        counts = np.zeros(doubled.sum() + 1)
-        counts[0] = 1
-        for step in doubled:
-            counts[step:] += counts[:-step].copy()
-        p = min(1.0, 2 * float(counts[: round(2 * low) + 1].sum()) / 2.0**n)
-    else:
-        spread = math.sqrt(float(np.sum(order**2)) / 4)
-        p = min(1.0, 2 * float(stats.norm.cdf((low - n * (n + 1) / 4) / spread)))
-    return SignedRanks(positive, negative, p, n, zeros, n <= _EXACT_UP_TO)
+    ranks: np.ndarray = np.sign(kept) * stats.rankdata(np.abs(kept))
+    return ranks
+
+
+def _exact_tail(ranks: np.ndarray, most: float) -> float:
+    """The share of all patterns of signs with which the positive ranks add up to `most` or less."""
+    doubled = np.round(2 * ranks).astype(int)  # shared ranks are halves
+    counts = np.zeros(doubled.sum() + 1)
+    counts[0] = 1
+    for step in doubled:
+        counts[step:] += counts[:-step].copy()
+    return float(counts[: round(2 * most) + 1].sum()) / 2.0 ** len(ranks)
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -325,40 +289,61 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     NaN (a test that is not defined, and so can reject nothing) stays NaN and does not count in m.
     """
     p = np.asarray(p_values, dtype=float)
+    n_defined = np.count_nonzero(~np.isnan(p))
+    order = np.argsort(p, kind="stable")[:n_defined]  # NaN comes last
+    steps = p[order] * np.arange(n_defined, 0, -1)
     adjusted = np.full(p.shape, np.nan)
-    defined = np.flatnonzero(~np.isnan(p))
-    order = defined[np.argsort(p[defined], kind="stable")]
-    steps = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return adjusted
 
 
-def pairwise(values: np.ndarray, higher_is_better: bool) -> Pairwise:
-    """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the wins."""
-    values = _checked(values, least=2)
+def pairwise(values: np.ndarray, higher_is_better: bool, rope: float | None = None) -> Pairwise:
+    """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the wins.
+
+    With `rope`, also the Bayesian signed-rank test with this region of practical equivalence.
+    """
     k = len(values)
     better = values if higher_is_better else -values
-    p, adjusted, effect = np.full((k, k), np.nan), np.full((k, k), np.nan), np.zeros((k, k))
+    p = np.full((k, k), np.nan)
+    effect = np.zeros((k, k))
+    for i, j in combinations(range(k), 2):
+        differences = paired_differences(better[i], better[j])
+        p[i, j] = p[j, i] = wilcoxon(differences)
+        effect[i, j] = rank_biserial(differences)
+        effect[j, i] = -effect[i, j]
+    adjusted = p.copy()
     above = np.triu_indices(k, 1)
-    tests = [wilcoxon(paired_differences(better[i], better[j])) for i, j in zip(*above, strict=True)]
-    p[above] = [test.p for test in tests]
-    adjusted[above] = holm(p[above])
-    effect[above] = [test.rank_biserial for test in tests]
-    below = above[::-1]
-    p[below], adjusted[below], effect[below] = p[above], adjusted[above], -effect[above]
+    adjusted[above] = adjusted[above[::-1]] = holm(p[above])
     means = better.mean(axis=1)
-    counts = wins_ties_losses(values, higher_is_better)
-    return Pairwise(p, adjusted, counts, means[:, None] - means[None, :], effect)
+    counts = _count_wins(block_ranks(values, higher_is_better))
+    likely = None if rope is None else _compare_likely(better, rope)
+    return Pairwise(p, adjusted, counts, means[:, None] - means, effect, likely)
 
 
-def bayesian_signed_rank(
-    advantages: Sequence[float] | np.ndarray,
-    rope: float = 0.0,
-    prior: float = 0.5,
-    samples: int = 50_000,
-    seed: int = 2017,
-) -> Posterior:
+def _count_wins(ranks: np.ndarray) -> np.ndarray:
+    """For each pair how often the row's method wins, ties with and loses to the column's, (k, k, 3)."""
+    own = ranks[:, None, :]
+    wins = (own < ranks).sum(axis=2)
+    ties = (own == ranks).sum(axis=2)
+    counts = np.stack([wins, ties, wins.T], axis=2)
+    counts[np.diag_indices(len(ranks))] = 0  # a method has no record against itself
+    return counts
+
+
+def _compare_likely(better: np.ndarray, rope: float) -> np.ndarray:
+    """For each pair the probabilities of the Bayesian signed-rank test, (k, k, 3)."""
+    k = len(better)
+    likely = np.zeros((k, k, 3))
+    for i, j in combinations(range(k), 2):
+        likely[i, j] = bayesian_signed_rank(paired_differences(better[i], better[j]), rope)
+        likely[j, i] = likely[i, j, ::-1]
+    return likely
+
+
+def bayesian_signed_rank(advantages: Sequence[float] | np.ndarray, rope: float = 0.0) -> tuple[float, float, float]:
     """The Bayesian signed-rank test (Benavoli et al. 2014; 2017, section 4.2.1).
+
+    Returns how likely the first method is worse than, practically equal to, or better than the second in a new block.
 
     The differences z₁ … z_N come from a distribution with a Dirichlet-process prior of strength s whose base measure
     sits at z₀ = 0, inside the region of practical equivalence [−r, r]. In the posterior
@@ -375,54 +360,55 @@ def bayesian_signed_rank(
         One for each block: how much better the first method is.
     rope : float
         r, in the metric's own unit.
-    prior : float
-        s > 0.
-    samples, seed : int
-        The same seed gives the same numbers. The Monte Carlo error of a probability is √(P(1 − P) / samples).
 
     Raises
     ------
     ValueError
-        When a difference is missing, or `rope` is negative, or `prior` not positive.
+        When a difference is missing, or `rope` is negative.
 
-    Cost: samples · N² multiplications.
+    Notes
+    -----
+    s is 0.5. The same differences give the same probabilities P, with a Monte Carlo error of √(P(1 − P) / 50 000).
+
+    Cost: 50 000 · N² multiplications.
     """
     z = np.concatenate([[0.0], np.asarray(advantages, dtype=float)])
-    if not np.all(np.isfinite(z)) or not rope >= 0 or not prior > 0:
-        raise ValueError("a difference is missing, the region is negative, or the prior's strength not positive")
+    if not (np.isfinite(z).all() and rope >= 0):
+        raise ValueError("a difference is missing, or the region is negative")
     sums = z[:, None] + z[None, :]
-    above, below = _beyond(sums, 2 * rope), _beyond(-sums, 2 * rope)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    weights = rng.dirichlet([prior, *np.ones(len(z) - 1)], samples)
-    better = ((weights @ above) * weights).sum(axis=1)
-    worse = ((weights @ below) * weights).sum(axis=1)
+    rng = np.random.Generator(np.random.PCG64(_SEED))
+    weights = rng.dirichlet([_PRIOR, *np.ones(len(z) - 1)], _SAMPLES)
+    better = ((weights @ _beyond(sums, 2 * rope)) * weights).sum(axis=1)
+    worse = ((weights @ _beyond(-sums, 2 * rope)) * weights).sum(axis=1)
     if rope == 0:
-        ahead = float(np.mean((better > worse) + 0.5 * np.isclose(better, worse, rtol=1e-12)))
-        return Posterior(1 - ahead, 0.0, ahead)
+        even = np.isclose(better, worse, rtol=1e-12)
+        ahead = float(np.mean((better > worse) + 0.5 * even))
+        return 1 - ahead, 0.0, ahead
     equal = 1 - better - worse
     largest = np.argmax(np.stack([equal, worse, better]), axis=0)
-    shares = np.bincount(largest, minlength=3) / samples
-    return Posterior(float(shares[1]), float(shares[0]), float(shares[2]))
+    n_equal, n_worse, n_better = np.bincount(largest, minlength=3).tolist()
+    return n_worse / _SAMPLES, n_equal / _SAMPLES, n_better / _SAMPLES
 
 
 def _beyond(sums: np.ndarray, limit: float) -> np.ndarray:
     """1 where a sum is above the limit, one half where it is the limit up to rounding."""
-    at = np.isclose(sums, limit, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(sums).max())))
-    return np.where(at, 0.5, (sums > limit).astype(float))
+    rounding = 1e-12 * max(1.0, np.abs(sums).max())
+    is_limit = np.isclose(sums, limit, rtol=1e-9, atol=rounding)
+    return np.where(is_limit, 0.5, sums > limit)
 
 
 # -------------------------------------------------------------------- one data set, several splits
 
 
-def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float, margin: float = 0.0) -> CorrectedT:
-    """Whether the mean of differences over resampled splits exceeds `margin`: Nadeau & Bengio's corrected t test.
+def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float, margin: float = 0.0) -> float:
+    """Whether the mean of differences over resampled splits exceeds `margin`: the p-value of the corrected t test.
 
-    t = (d̄ − margin) / √((1/n + n_test/n_train) s²),    n − 1 degrees of freedom, one-sided
+    t = (d̄ − margin) / √((1/n + n_test/n_train) s²),    n − 1 degrees of freedom, one-sided (Nadeau & Bengio 2003)
 
     s² the variance (n − 1) of the n differences. The training sets of the splits overlap, so the differences are not
     independent, and s²/n would be far too small a variance of their mean; the second term makes up for it. If all
     differences are the same, there is no spread to test against: p is 0 where they exceed the margin, else 1. With
-    one split there is no test.
+    one split there is no test, and p is NaN.
 
     Parameters
     ----------
@@ -433,26 +419,16 @@ def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float,
     """
     d = np.asarray(differences, dtype=float)
     n = len(d)
-    if n == 0 or not np.all(np.isfinite(d)):
+    if n == 0 or not np.isfinite(d).all():
         raise ValueError("no difference, or one that is missing or infinite")
-    mean = math.fsum(d) / n
     if n == 1:
-        return CorrectedT(mean, math.nan, math.nan, 0)
-    beyond = mean - margin
-    scale = max(float(np.abs(d).max()), abs(margin))
-    spread = math.sqrt((1 / n + test_to_train) * float(np.var(d, ddof=1)))
-    if abs(beyond) <= 1e-9 * scale:  # rounding is no difference
+        return math.nan
+    beyond = math.fsum(d) / n - margin
+    variance = float(np.var(d, ddof=1))
+    spread = math.sqrt((1 / n + test_to_train) * variance)
+    rounding = 1e-9 * max(float(np.abs(d).max()), abs(margin))
+    if abs(beyond) <= rounding:
         beyond = 0.0
-    if spread <= 1e-9 * scale:
-        t = math.copysign(math.inf, beyond) if beyond else 0.0
-        return CorrectedT(mean, t, 0.0 if beyond > 0 else 1.0, n - 1)
-    return CorrectedT(mean, beyond / spread, float(stats.t.sf(beyond / spread, n - 1)), n - 1)
-
-
-def _checked(values: np.ndarray, least: int) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 2 or len(values) < least:
-        raise ValueError(f"an array (methods × blocks) of at least {least} methods is needed, got {values.shape}")
-    if not np.all(np.isfinite(values)):
-        raise ValueError("a value is missing or infinite; leave the block out")
-    return values
+    if spread <= rounding:
+        return 0.0 if beyond > 0 else 1.0
+    return float(stats.t.sf(beyond / spread, n - 1))

@@ -30,6 +30,7 @@ import pandas as pd
 from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.metrics.names import METRICS, resolve
+from mlcdr.results.failures import join_some
 
 TITLE = "Bogatinovski et al. 2022"
 
@@ -121,8 +122,8 @@ def own_name(theirs: str) -> str:
 
 
 def simple_name(name: str) -> str:
-    """A name without case and punctuation."""
-    return re.sub(r"\W|_", "", name.casefold())
+    """A name without case and punctuation, but for `+`: BR+ is not BR."""
+    return re.sub(r"[^\w+]|_", "", name.casefold())
 
 
 def find_name(ours: str, names: Iterable[str]) -> str | None:
@@ -130,10 +131,13 @@ def find_name(ours: str, names: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> find_name("20NG", ["yeast", "ng20"]), find_name("ml-knn", METHODS), find_name("tiny", ["yeast"])
+    >>> find_name("20NG", ["yeast", "ng20"]), find_name("ml-knn", METHODS), find_name("BR+", METHODS)
     ('ng20', 'MLkNN', None)
     """
-    return next((name for name in names if simple_name(own_name(name)) == simple_name(ours)), None)
+    for name in names:
+        if simple_name(own_name(name)) == simple_name(ours):
+            return name
+    return None
 
 
 def find_measure(written: str) -> Measure:
@@ -144,14 +148,13 @@ def find_measure(written: str) -> Measure:
     ResultsError
         There is none.
     """
-    named = {name.casefold(): measure for name, measure in MEASURES.items()}
-    metric = resolve(written)[0]
-    found = named.get(written.casefold()) or next((m for m in MEASURES.values() if m.metric == metric), None)
-    if found is None:
-        known = [measure.metric for measure in MEASURES.values()]
-        hint = suggest_name(written, [*known, *MEASURES])
-        raise ResultsError(f"{TITLE} has no measure {written!r}{hint} (it has {', '.join(known)})")
-    return found
+    metric, _ = resolve(written)
+    for measure in MEASURES.values():
+        if measure.metric == metric or measure.name.casefold() == written.casefold():
+            return measure
+    known = [measure.metric for measure in MEASURES.values()]
+    hint = suggest_name(written, [*known, *MEASURES])
+    raise ResultsError(f"{TITLE} has no measure {written!r}{hint} (it has {', '.join(known)})")
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -183,7 +186,8 @@ def read(path: Path) -> pd.DataFrame:
         raise ResultsError(f"{path}: has no results")
     values = pd.DataFrame(list(found.values()), pd.MultiIndex.from_tuples(found), METHODS)
     for dataset in values.index.unique(0):
-        if absent := [name for name in MEASURES if (dataset, name) not in found]:
+        absent = [name for name in MEASURES if (dataset, name) not in found]
+        if absent:
             raise ResultsError(f"{path}: {dataset} lacks {join_words(absent)}")
     return _clear_failed(values)
 
@@ -191,10 +195,11 @@ def read(path: Path) -> pd.DataFrame:
 def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows, each with its line, by the names of the columns."""
     rows = read_csv(path, ResultsError, f"the results of {TITLE}", _MOST_BYTES)
-    header = [_COLUMNS.get(name, name) for name in next(rows, (1, []))[1]]
-    wanted = ("dataset", "measure", *METHODS)
-    if wrong := [name for name in wanted if header.count(name) != 1]:
-        what = join_words(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    _, names = next(rows, (1, []))
+    header = [_COLUMNS.get(name, name) for name in names]
+    wrong = [name for name in ("dataset", "measure", *METHODS) if header.count(name) != 1]
+    if wrong:
+        what = join_some(wrong, 3)
         raise ResultsError(f"{path}:1: the header does not have the column {what} once; see `mlcdr datasets fetch`")
     for line, row in rows:
         yield line, dict(zip(header, row, strict=True))

@@ -10,18 +10,18 @@ rank r among these counts as 1 + (r − 1)(k − 1)/(k′ − 1), which is 1 for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
 from mlcdr.comparison import study
 from mlcdr.comparison.study import MEASURES, Measure
-from mlcdr.errors import ResultsError, join_words
+from mlcdr.errors import ResultsError
 from mlcdr.metrics.names import METRICS, resolve
 from mlcdr.results.metric_facts import describe_metric
 from mlcdr.results.results import Results
 
-_SHIFTED = ("count",)  # options that change every value, so that no rank could be compared
+_SHIFTED = "count"  # an option that changes every value, so that no rank could be compared
 
 NOT_CELLS = (
     "Ranks are compared, not cells: the study's division into training and test rows is not public, and its numbers "
@@ -41,6 +41,8 @@ class Yardstick:
         Data set here → its name in the study.
     labels : dict
         Name of a measure → the metric here that computes it.
+    differences : dict
+        Name of a measure → the options that this metric was computed with otherwise than in the study: here, there.
     skipped : dict
         Name of a measure that cannot be compared → why.
 
@@ -51,14 +53,19 @@ class Yardstick:
     """
 
     def __init__(self, results: Results, published: pd.DataFrame):
-        self.results, self.study = results, published
+        self.results = results
+        self.study = published
         datasets = published.index.unique(0)
-        found = {ours: study.find_name(ours, datasets) for ours in results.datasets}
-        self.named = {ours: theirs for ours, theirs in found.items() if theirs}
+        self.named: dict[str, str] = {}
+        for ours in results.datasets:
+            theirs = study.find_name(ours, datasets)
+            if theirs:
+                self.named[ours] = theirs
         if not self.named:
             has = ", ".join(map(study.own_name, datasets))
             raise ResultsError(f"{results.folder}: no data set of {study.TITLE} (it has {has})")
         self.labels: dict[str, str] = {}
+        self.differences: dict[str, dict[str, tuple[object, object]]] = {}
         self.skipped: dict[str, str] = {}
         for measure in MEASURES.values():
             self._find_metric(measure)
@@ -70,20 +77,21 @@ class Yardstick:
 
     def _find_metric(self, measure: Measure) -> None:
         """Find the metric that was computed most as the measure is; or say why there is none."""
-        metrics = self.results.experiment.metrics
-        specs = {spec.label: (spec.name, spec.params) for spec in metrics}
-        differing = {}
+        specs = {spec.label: (spec.name, spec.params) for spec in self.results.experiment.metrics}
+        measured = {}
         for label in self.results.metrics:
             name, params = specs.get(label) or resolve(label)
             if name == measure.metric:
-                differing[label] = _list_differences(measure, params)
-        best = min(differing, key=lambda label: len(differing[label]), default=None)
-        if best is None:
+                measured[label] = _list_differences(measure, params)
+        if not measured:
             self.skipped[measure.name] = "not measured"
-        elif shifted := [option for option in differing[best] if option in _SHIFTED]:
-            self.skipped[measure.name] = f"{best} has another {join_words(shifted)}"
+            return
+        label = min(measured, key=lambda label: len(measured[label]))
+        if _SHIFTED in measured[label]:
+            self.skipped[measure.name] = f"{label} has another {_SHIFTED}"
         else:
-            self.labels[measure.name] = best
+            self.labels[measure.name] = label
+            self.differences[measure.name] = measured[label]
 
     def measures(self, metric: str | None = None) -> list[Measure]:
         """The measures that can be compared; or the one of this name.
@@ -110,12 +118,13 @@ class Yardstick:
         """
         varied = ["method", *self.results.swept]
         summary = self.results.summary.sort_values(varied)
-        places = summary[varied].itertuples(index=False, name=None)
-        summary = summary.assign(name=[" ".join(filter(None, place)) for place in places])
+        places = summary[varied].to_numpy()
+        summary["name"] = [" ".join(filter(None, place)) for place in places]
+        summary["dataset"] = summary["dataset"].map(self.named)
+        # Python's rounding of 0.0625 and the like is not numpy's
+        summary["mean"] = [round(mean, study.PLACES) for mean in summary["mean"]]
         of_measure = summary[summary["metric"] == self.labels[measure.name]]
-        cells = of_measure[of_measure["dataset"].isin(self.named)].astype({"dataset": object})
-        cells["dataset"] = cells["dataset"].map(self.named)
-        cells["mean"] = cells["mean"].map(lambda mean: round(mean, study.PLACES))
+        cells = of_measure.dropna(subset="dataset")
         values = cells.pivot(index="dataset", columns="name", values="mean")
         datasets = list(self.named.values())
         return values.reindex(index=datasets, columns=summary["name"].unique())
@@ -123,25 +132,24 @@ class Yardstick:
     def study_values(self, measure: Measure) -> pd.DataFrame:
         """The study's values: the common data sets × its methods; NaN where a method failed."""
         of_measure = self.study.xs(measure.name, level=1)
-        return of_measure.loc[list(self.named.values())].drop(columns=list(measure.without))
+        of_common = of_measure.loc[list(self.named.values())]
+        return of_common.drop(columns=list(measure.without))
 
     def title(self, measure: Measure) -> str:
         """The printed name of the metric, with its direction."""
         title = describe_metric(self.results.experiment, self.labels[measure.name]).title
         return f"{title}, {'higher' if measure.higher_is_better else 'lower'} is better"
 
-    def differences(self, measure: Measure) -> dict[str, tuple[object, object]]:
-        """The options that the metric was computed with otherwise than in the study: here, there."""
-        label = self.labels[measure.name]
-        params = {spec.label: spec.params for spec in self.results.experiment.metrics}
-        return _list_differences(measure, params.get(label, {}))
-
 
 def _list_differences(measure: Measure, params: Mapping[str, object]) -> dict[str, tuple[object, object]]:
     """The options in which a metric's are not those of a measure: here, there."""
     defaults = METRICS[measure.metric].parameters
-    ours, theirs = {**defaults, **params}, {**defaults, **measure.options}
-    return {name: (ours[name], value) for name, value in theirs.items() if ours.get(name) != value}
+    differences = {}
+    for option, there in {**defaults, **measure.options}.items():
+        here = params.get(option, defaults.get(option))
+        if here != there:
+            differences[option] = (here, there)
+    return differences
 
 
 def average_present_ranks(values: pd.DataFrame, higher_is_better: bool) -> pd.Series:
@@ -167,13 +175,3 @@ def average_present_ranks(values: pd.DataFrame, higher_is_better: bool) -> pd.Se
     stretch = (values.shape[1] - 1) / n_rivals
     stretched = 1 + (ranks - 1).mul(stretch, axis="index")
     return stretched.mean().dropna()
-
-
-def describe_datasets(datasets: Sequence[str]) -> str:
-    """`2 data sets (scene, yeast)`."""
-    return f"{count_of(len(datasets), 'data set')} ({', '.join(datasets)})"
-
-
-def count_of(n: int, what: str) -> str:
-    """`1 pair`, `3 pairs`."""
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"

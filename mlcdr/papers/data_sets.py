@@ -19,12 +19,12 @@ from mlcdr.data.sources import find
 from mlcdr.errors import DataError, ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.papers.judging import Rules, Verdict, rules_for
-from mlcdr.papers.printed import KEY, load_facts_table, n_places
+from mlcdr.papers.printed import KEY, load_facts_table, n_places, read_numbers
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import DatasetsLayout
 from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, template, text
 from mlcdr.tables.tables import Table
-from mlcdr.tables.text_format import number
+from mlcdr.tables.text_format import as_texts
 
 # The name of a fact in the published tables → its name in `Dataset.statistics`, where they differ.
 _CALLED = {
@@ -34,6 +34,7 @@ _CALLED = {
     "label_density": "density",
     "n_distinct_labelsets": "distinct",
 }
+_TEXTS = ("name", "domain", "format")
 _NOMINAL, _NUMERIC = "†", "‡"
 _ROUNDING = 1e-9
 
@@ -48,7 +49,8 @@ def facts(name: str) -> dict[str, Any]:
     """
     dataset = load_dataset(name)
     known = find(dataset.name)
-    return {"name": dataset.name, "domain": known.domain if known else "", **dataset.statistics()}
+    domain = known.domain if known else ""
+    return {"name": dataset.name, "domain": domain, **dataset.statistics()}
 
 
 def tabulate_facts(names: Sequence[str], layout: str) -> Table:
@@ -62,21 +64,28 @@ def tabulate_facts(names: Sequence[str], layout: str) -> Table:
         When there is no such layout, or it asks for a fact that there is not.
     """
     described = layouts.load(DatasetsLayout, LayoutSpec(layout=layout))
+    columns = [column.fact for column in described.columns]
     rows = [facts(name) for name in names]
-    columns = tuple(column.fact for column in described.columns)
-    for fact in columns:
-        if rows and fact not in rows[0]:
-            raise ResultsError(f"layout {layout}: columns: no fact {fact!r} (known: {', '.join(rows[0])})")
-    header = tuple(template(column.header or column.fact) for column in described.columns)
-    shown = tuple(tuple(_show_fact(row, fact, described) for fact in columns) for row in rows)
+    unknown = [fact for fact in columns if rows and fact not in rows[0]]
+    if unknown:
+        raise ResultsError(f"layout {layout}: columns: no fact {unknown[0]!r} (known: {', '.join(rows[0])})")
+    shown = []
+    for row in rows:
+        shown.append(tuple(_show_fact(row, fact, described) for fact in columns))
     notes = list(described.notes)
     if described.marks:
         notes.append(f"{_NOMINAL} nominal features, {_NUMERIC} numeric features.")
-    left = tuple(k for k, fact in enumerate(columns) if fact in ("name", "domain", "format"))
-    sheet = Sheet(template(described.caption), header, shown, 1, notes=tuple(notes), left=left)
-    records = tuple(tuple(_plain(row[fact]) for fact in columns) for row in rows)
+    sheet = Sheet(
+        caption=template(described.caption),
+        header=tuple(template(column.header or column.fact) for column in described.columns),
+        rows=tuple(shown),
+        stub=1,
+        notes=tuple(notes),
+        left=tuple(k for k, fact in enumerate(columns) if fact in _TEXTS),
+    )
     label = "tab:" + layouts.file_name(layouts.stem(layout)).replace("_", "-")
-    return Table(sheet, columns, records, label)
+    records = as_texts(pd.DataFrame(rows, columns=columns))
+    return Table(sheet, tuple(columns), records, label)
 
 
 def _show_fact(row: Mapping[str, Any], fact: str, layout: DatasetsLayout) -> Text:
@@ -89,10 +98,6 @@ def _show_fact(row: Mapping[str, Any], fact: str, layout: DatasetsLayout) -> Tex
     if value == "" or (value == 0 and fact in ("nominal", "numeric")):
         return NOTHING
     return text(f"{value:,}" if isinstance(value, int) else str(value))
-
-
-def _plain(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,35 +131,41 @@ class FactsComparison:
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The facts as aligned columns, with the count below."""
-        lines: list[tuple[str | Text, ...]] = []
+        rows: list[tuple[str | Text, ...]] = []
         for cell in self.cells[self.cells["verdict"] != "not run"].itertuples():
             ours = NOTHING if math.isnan(cell.ours) else f"{cell.ours:.{n_places(cell.published)}f}"
             verdict = text(cell.verdict, bold=cell.verdict == "differs")
-            lines.append((cell.dataset, cell.metric, ours, cell.published or NOTHING, verdict))
+            published = cell.published or NOTHING
+            rows.append((cell.dataset, cell.metric, ours, published, verdict))
         header = ("Dataset", "Fact", "Ours", "Published", "Verdict")
         caption = f"The data compared with {self.table}"
-        sheet = make_sheet(caption, header, lines, 2, self._notes(), (4,), nested=1)
+        sheet = make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=2,
+            notes=list(self._list_notes()),
+            left=(4,),
+            nested=1,
+        )
         return sheet.terminal(width, colour)
 
-    def _notes(self) -> list[str]:
+    def _list_notes(self) -> Iterator[str]:
         judged = self.count("agrees") + self.count("differs")
-        notes = [f"{self.count('agrees')} of {judged} facts agree, rounded as printed."]
-        if misprints := self.count("not reproducible"):
-            notes.append(f"Not judged: {misprints} facts.")
-        notes += self._describe_misprints()
-        left_out = {"of other data sets": self.count("not run"), "not printed, or not counted here": self.count("n/a")}
-        notes += [f"Left out: {count} facts {which}." for which, count in left_out.items() if count]
-        if self.absent:
-            notes.append(f"Not at hand: {', '.join(self.absent)}.")
-        return notes
-
-    def _describe_misprints(self) -> Iterator[str]:
-        """Which facts are not judged, and why."""
-        unjudged = self.cells[self.cells["verdict"] == "not reproducible"]
-        for why, cells in unjudged.groupby("why", sort=False):
+        yield f"{self.count('agrees')} of {judged} facts agree, rounded as printed."
+        misprints = self.cells[self.cells["verdict"] == "not reproducible"]
+        if len(misprints):
+            yield f"Not judged: {len(misprints)} facts."
+        for why, cells in misprints.groupby("why", sort=False):
             by_metric = cells.groupby("metric", sort=False)["dataset"]
             which = [f"{metric} of {join_words(names.tolist())}" for metric, names in by_metric]
             yield f"{', '.join(which)}: {why}."
+        left_out = {"of other data sets": self.count("not run"), "not printed, or not counted here": self.count("n/a")}
+        for what, count in left_out.items():
+            if count:
+                yield f"Left out: {count} facts {what}."
+        if self.absent:
+            yield f"Not at hand: {', '.join(self.absent)}."
 
 
 def check_facts(names: Sequence[str], table: str) -> FactsComparison:
@@ -169,34 +180,37 @@ def check_facts(names: Sequence[str], table: str) -> FactsComparison:
     """
     cells, rules = load_facts_table(table), rules_for(table)
     datasets = cells["dataset"].unique()
-    called = {printed: rules.datasets.get(printed, printed) for printed in datasets}
+    known = called = {printed: rules.datasets.get(printed, printed) for printed in datasets}
     wanted = {name.casefold() for name in names}
+    if wanted:
+        called = {printed: name for printed, name in known.items() if wanted & {printed, name}}
     ours: dict[str, Mapping[str, Any]] = {}
     absent: dict[str, DataError] = {}
     for printed, name in called.items():
-        if wanted and not wanted & {printed, name}:
-            continue
         try:
             ours[printed] = facts(name)
         except DataError as error:
-            if wanted:
-                raise
             absent[name] = error
-    if absent and not ours:
+    if absent and (wanted or not ours):
         raise next(iter(absent.values()))
     if not ours:
-        raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {', '.join(called)})")
-    judged = _judge_facts(cells, ours, rules)
+        raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {', '.join(known.values())})")
     compared = tuple(called[printed] for printed in ours)
-    return FactsComparison(table, judged, compared, tuple(absent))
+    return FactsComparison(table, _judge_facts(cells, ours, rules), compared, tuple(absent))
 
 
-def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rules: Rules) -> pd.DataFrame:
-    judged = cells[[*KEY, "spread", "spread_kind"]].assign(published=cells["mean"], n=0, at="")
+_Facts = Mapping[str, Mapping[str, Any]]
+"""A data set's printed name → its facts."""
+
+
+def _judge_facts(cells: pd.DataFrame, ours: _Facts, rules: Rules) -> pd.DataFrame:
+    judged = cells[[*KEY, "spread", "spread_kind"]].copy()
     judged[["se", "published_se", "z"]] = math.nan
+    judged[["n", "at"]] = 0, ""
+    judged["published"] = cells["mean"]
     counted = [_count(cell, ours) for cell in cells.itertuples()]
     judged["ours"] = pd.Series(counted, judged.index, dtype=float)
-    judged["difference"] = judged["ours"] - cells["mean"].replace("", "nan").astype(float)
+    judged["difference"] = judged["ours"] - read_numbers(cells["mean"])
     judged["why"] = rules.why_not(judged)
     rounding = [0.5 * 10.0 ** -n_places(printed) for printed in judged["published"]]
     in_turn: dict[Verdict, pd.Series] = {
@@ -209,7 +223,7 @@ def _judge_facts(cells: pd.DataFrame, ours: Mapping[str, Mapping[str, Any]], rul
     return judged
 
 
-def _count(cell: Any, ours: Mapping[str, Mapping[str, Any]]) -> float:
+def _count(cell: Any, ours: _Facts) -> float:
     """Our number for a printed fact; NaN where there is none."""
     fact = _CALLED.get(cell.metric, cell.metric)
     value = ours.get(cell.dataset, {}).get(fact)

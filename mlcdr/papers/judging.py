@@ -48,13 +48,14 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from mlcdr.experiment.yaml_reader import read_yaml_text
-from mlcdr.papers.printed import FOLDER, KEY, n_places
+from mlcdr.papers.printed import FOLDER, KEY, n_places, read_numbers
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
 FEWEST = 5
 """Repetitions below which their standard deviation is not used."""
 
+_OF_FEW = f"fewer than {FEWEST}: standard errors over splits"
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 
@@ -72,8 +73,11 @@ class NotReproducible(_Strict):
 
     def covers(self, dataset: str, method: str, metric: str) -> bool:
         """Whether a cell is one of them."""
-        wanted = ((self.datasets, dataset), (self.methods, method), (self.metrics, metric))
-        return all(not names or name in names for names, name in wanted)
+        return (
+            dataset in (self.datasets or [dataset])
+            and method in (self.methods or [method])
+            and metric in (self.metrics or [metric])
+        )
 
 
 class Rules(_Strict):
@@ -91,20 +95,19 @@ class Rules(_Strict):
     def describe_limit(self) -> str:
         """How near a number must be to agree: `3 standard errors of the difference or 0.0005`."""
         s = "" if self.max_z == 1 else "s"
-        few = f"fewer than {FEWEST}: standard errors over splits"
         unit = {
             "standard_error": f"standard error{s} of the difference",
             "printed": f"printed standard deviation{s}",
-            "repetitions": f"standard deviation{s} of our repetitions ({few})",
+            "repetitions": f"standard deviation{s} of our repetitions ({_OF_FEW})",
         }[self.spread]
         return f"{self.max_z:g} {unit} or {self.tolerance:g}"
 
     def why_not(self, cells: pd.DataFrame) -> list[str]:
         """For each cell why it is not reproducible; empty if it is."""
         reasons = []
-        for place in zip(cells["dataset"], cells["method"], cells["metric"], strict=True):
-            found = (each.why for each in self.not_reproducible if each.covers(*place))
-            reasons.append(next(found, ""))
+        for cell in cells.itertuples():
+            found = [each.why for each in self.not_reproducible if each.covers(cell.dataset, cell.method, cell.metric)]
+            reasons.append(found[0] if found else "")
         return reasons
 
 
@@ -136,20 +139,20 @@ def judge(cells: pd.DataFrame, ours: pd.DataFrame, rules: Rules) -> pd.DataFrame
         spread_kind, published_se, difference, z, at. What is not known is NaN.
     """
     judged = cells[KEY].copy()
-    judged[["ours", "se", "n", "at"]] = ours[["mean", "se", "n", "at"]].to_numpy()
-    judged = judged.astype({"ours": float, "se": float, "n": int})
-    judged[["published", "spread", "spread_kind"]] = cells[["mean", "spread", "spread_kind"]].to_numpy()
+    judged["ours"] = ours["mean"].to_numpy(float)
+    judged["se"] = ours["se"].to_numpy(float)
+    judged["n"] = ours["n"].to_numpy(int)
+    judged["at"] = ours["at"].to_numpy(object)
+    judged["published"] = cells["mean"]
+    judged[["spread", "spread_kind"]] = cells[["spread", "spread_kind"]]
     judged["published_se"] = published_errors(judged, rules)
-    published = judged["published"].replace("", "nan").astype(float)
-    judged["difference"] = judged["ours"] - published
-    if rules.spread == "standard_error":
-        spread = list(map(math.hypot, judged["se"], judged["published_se"]))
-    elif rules.spread == "repetitions":
-        spread = judged["se"].tolist()
-    else:
-        spread = [_deviation(printed) for printed in judged["spread"]]
-    spreads = pd.Series(spread, judged.index, dtype=float)
-    judged["z"] = judged["difference"] / spreads.where(spreads > 0)
+    judged["difference"] = judged["ours"] - read_numbers(judged["published"])
+    unit = {
+        "standard_error": np.hypot(judged["se"], judged["published_se"]),
+        "repetitions": judged["se"],
+        "printed": judged["spread"].map(_deviation).astype(float),
+    }[rules.spread]
+    judged["z"] = judged["difference"] / unit.where(unit > 0)
     judged["verdict"] = _give_verdicts(judged, rules)
     return judged
 
@@ -170,14 +173,17 @@ def _give_verdicts(judged: pd.DataFrame, rules: Rules) -> np.ndarray:
 def published_errors(judged: pd.DataFrame, rules: Rules) -> pd.Series:
     """The printed spreads as standard errors over our numbers of splits; NaN where there is none."""
     errors = []
-    for spread, kind, n in zip(judged["spread"], judged["spread_kind"], judged["n"], strict=True):
-        error = _deviation(spread) if kind in ("standard_error", "std") else math.nan
-        if kind == "std" and rules.std == "standard_deviation":
-            error = error / math.sqrt(n) if n else math.nan
+    for cell in judged.itertuples():
+        error = _deviation(cell.spread) if cell.spread_kind in ("standard_error", "std") else math.nan
+        if cell.spread_kind == "std" and rules.std == "standard_deviation":
+            error = error / math.sqrt(cell.n) if cell.n else math.nan
         errors.append(error)
     return pd.Series(errors, judged.index, dtype=float)
 
 
 def _deviation(spread: str) -> float:
     """A printed spread, of which 0 stands for a quarter of its last digit; NaN where none is printed."""
-    return float(spread or "nan") or 0.25 * 10.0 ** -n_places(spread)
+    if not spread:
+        return math.nan
+    last_digit = 10.0 ** -n_places(spread)
+    return float(spread) or 0.25 * last_digit

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
 
 import pandas as pd
 
@@ -31,28 +30,26 @@ def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataF
     A cell for which there is no number, or to which several fit, has `n` 0: a table without settings,
     or a run with further swept parameters, does not say which of them is meant.
     """
-    summary = results.summary
     rows = match_rows(results, cells, rules)
-    ours = summary.reindex(rows)[["mean", "se", "n"]].reset_index(drop=True)
-    ours["n"] = ours["n"].fillna(0).astype(int)
-    ours["at"] = [_describe_grid_point(results, row) for row in rows]
+    summary = results.summary[["mean", "se", "n"]].assign(at=_describe_grid_points(results))
     if rules.spread == "repetitions":
-        ours["se"] = _deviations(results, rows, ours["se"])
-    return ours
+        summary["se"] = _deviations(results).fillna(summary["se"])
+    ours = summary.reindex(rows).reset_index(drop=True)
+    return ours.fillna({"n": 0, "at": ""}).astype({"n": int})
 
 
 def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]:
     """For each printed cell the label of its row in `results.summary`; −1 where there is none, or several fit."""
-    summary = results.summary
     rows: dict[tuple[str, str, str], list[int]] = {}
-    for row, dataset, method, metric in summary[["dataset", "method", "metric"]].itertuples():
-        place = plain_word(dataset), plain_word(method), metric
-        rows.setdefault(place, []).append(row)
+    for own in results.summary[["dataset", "method", "metric"]].itertuples():
+        place = plain_word(own.dataset), plain_word(own.method), own.metric
+        rows.setdefault(place, []).append(own.Index)
     found = []
     for cell in cells.itertuples():
-        dataset = plain_word(rules.datasets.get(cell.dataset, cell.dataset))
+        dataset = rules.datasets.get(cell.dataset, cell.dataset)
         metric = rules.metrics.get(cell.metric, cell.metric)
-        fitting = rows.get((dataset, plain_word(cell.method), metric), [])
+        place = plain_word(dataset), plain_word(cell.method), metric
+        fitting = rows.get(place, [])
         if rules.settings == "conditions":
             settings = read_settings(cell.setting)
             fitting = [row for row in fitting if _has_settings(results, row, settings)]
@@ -62,7 +59,8 @@ def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]
 
 def _has_settings(results: Results, row: int, settings: dict[str, str]) -> bool:
     for key, wanted in settings.items():
-        written = [_written(results, row, path) for path in _PATHS.get(key, (key,))]
+        paths = _PATHS.get(key, (key,))
+        written = [_written(results, row, path) for path in paths]
         if not any(are_same_amount(each, wanted) for each in written):
             return False
     return True
@@ -100,30 +98,29 @@ def are_same_amount(ours: str, theirs: str) -> bool:
 
 def _read_share(written: str) -> float:
     """A share as a number; NaN of what is no share."""
-    if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", written):
-        return float(match[1]) / 100
-    share = float(written) if re.fullmatch(r"\d*\.\d+", written) else math.nan
+    percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", written)
+    if percent:
+        return float(percent[1]) / 100
+    share = math.nan
+    if re.fullmatch(r"\d*\.\d+", written):
+        share = float(written)
     return share if share <= 1 else math.nan
 
 
-def _describe_grid_point(results: Results, row: int) -> str:
-    """The values that were taken of a method's grid; empty without a grid."""
-    if row == _NO_ROW:
-        return ""
-    taken = results.summary.loc[row]
-    paths = results.grids.get(taken["method"], ())
-    return ",".join(taken[path] for path in paths)
+def _describe_grid_points(results: Results) -> list[str]:
+    """For each row of the summary the values that were taken of its method's grid; empty without a grid."""
+    points = []
+    for taken in results.summary.to_dict("records"):
+        paths = results.grids.get(taken["method"], ())
+        points.append(",".join(taken[path] for path in paths))
+    return points
 
 
-def _deviations(results: Results, rows: list[int], errors: pd.Series) -> list[float]:
-    """The standard deviation of the repetitions of each number, or its standard error where they are too few."""
+def _deviations(results: Results) -> pd.Series:
+    """For each row of the summary the standard deviation of its repetitions; NaN where they are too few."""
     keys = results.keys
-    texts = results.repetition_means.astype(dict.fromkeys(keys, str))
-    means = texts.groupby(keys)["value"].agg(list).to_dict()
-    found = []
-    for row, error in zip(rows, errors, strict=True):
-        own: list[float] = []
-        if row != _NO_ROW:
-            own = means.get(tuple(results.summary.loc[row, keys]), own)
-        found.append(statistics.stdev(own) if len(own) >= FEWEST else error)
-    return found
+    texts = dict.fromkeys(keys, str)
+    repetitions = results.repetition_means.astype(texts)
+    spread = repetitions.groupby(keys)["value"].agg(["std", "count"])
+    own = results.summary[keys].astype(texts).join(spread, on=keys)
+    return own["std"].where(own["count"] >= FEWEST)

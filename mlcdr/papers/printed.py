@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
@@ -39,22 +40,21 @@ def read_cells(table: str) -> pd.DataFrame:
 
 def list_tables() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
-    return [name for name in list_files() if _has_results(name)]
+    return [name for name in list_files() if _kind_of(name) == "results"]
 
 
 def list_facts_tables() -> list[str]:
     """The published tables of facts about data sets, `PAPER/TABLE`, sorted."""
-    return [name for name in list_files() if _has_facts(name) and not _has_results(name)]
+    return [name for name in list_files() if _kind_of(name) == "facts"]
 
 
-def _has_results(table: str) -> bool:
+def _kind_of(table: str) -> Literal["results", "facts", ""]:
     cells = read_cells(table)
-    return bool(((cells["method"] != "") & (cells["metric"] != "")).any())
-
-
-def _has_facts(table: str) -> bool:
-    cells = read_cells(table)
-    return bool(((cells["method"] == "") & (cells["dataset"] != "")).any())
+    of_methods = cells[cells["method"] != ""]
+    of_data = cells[cells["method"] == ""]
+    if (of_methods["metric"] != "").any():
+        return "results"
+    return "facts" if (of_data["dataset"] != "").any() else ""
 
 
 def load_table(table: str) -> pd.DataFrame:
@@ -83,17 +83,21 @@ def _load(table: str, known: list[str], what: str) -> pd.DataFrame:
     if table in known:
         return read_cells(table)
     paper = table.partition("/")[0]
-    shown = [each for each in known if each.partition("/")[0] == paper] or known
-    raise ResultsError(f"no {what} {table!r}{suggest_name(table, shown)} ({list_known(shown, '`mlcdr reproduce`')})")
+    of_paper = [each for each in known if each.startswith(f"{paper}/")]
+    shown = of_paper or known
+    hint = suggest_name(table, shown)
+    raise ResultsError(f"no {what} {table!r}{hint} ({list_known(shown, '`mlcdr reproduce`')})")
 
 
 def tables_behind(experiment: Experiment) -> list[str]:
     """The published tables that an experiment repeats, by its name (`PAPER_TABLE[_VARIANT]`) or its tables' layouts."""
-    named = [name for name in list_files() if f"{experiment.name}_".startswith(f"{name.replace('/', '_')}_")]
+    beginning = f"{experiment.name}_"
+    named = [name for name in list_files() if beginning.startswith(f"{name.replace('/', '_')}_")]
     longest = max(named, key=len, default="")
     layouts = [spec.layout for spec in experiment.tables]
+    behind = dict.fromkeys([longest, *layouts])
     known = list_tables()
-    return [name for name in dict.fromkeys([longest, *layouts]) if name in known]
+    return [name for name in behind if name in known]
 
 
 def plain_name(name: str) -> str:
@@ -112,6 +116,11 @@ def plain_word(name: str) -> str:
     return re.sub(r"[^\w+]|_", "", name.casefold())
 
 
+def read_numbers(printed: pd.Series) -> pd.Series:
+    """Printed numbers as numbers; NaN where nothing is printed."""
+    return printed.replace("", "nan").astype(float)
+
+
 def n_places(printed: str) -> int:
     """How many decimal places a printed number has."""
     return len(printed.partition(".")[2])
@@ -119,4 +128,5 @@ def n_places(printed: str) -> int:
 
 def read_settings(setting: str) -> dict[str, str]:
     """`label_dim=20%;feature_dim=40%` as a mapping."""
-    return dict(part.split("=", 1) for part in setting.split(";") if "=" in part)
+    parts = [part for part in setting.split(";") if "=" in part]
+    return dict(part.split("=", 1) for part in parts)

@@ -6,24 +6,26 @@ in which settings the results are others than those that give the printed number
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
+from mlcdr.experiment.model import Experiment
 from mlcdr.papers import recipes
 from mlcdr.papers.judging import Rules, Verdict, judge, rules_for
 from mlcdr.papers.matching import match_cells, match_rows
-from mlcdr.papers.printed import load_table, n_places, plain_name, plain_word, read_settings
+from mlcdr.papers.printed import KEY, load_table, n_places, plain_name, plain_word, read_settings
+from mlcdr.results.failures import join_some
 from mlcdr.results.joining import LARGE, list_other_methods
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import as_texts, format_mean
 
-_NUMBERS = ["ours", "se", "n", "published", "published_se", "difference", "z"]
+_NUMBERS = ("ours", "se", "n", "published", "published_se", "difference", "z")
 _DIMENSIONS = ("label_dim", "feature_dim")
 _FEW = 8  # names that a message has of each kind
 _PROTOCOL = ("kind", "repeats", "folds", "train_size")
@@ -57,7 +59,7 @@ class PublishedComparison(ShownSheet):
     rules: Rules
     remarks: tuple[str, ...] = ()
 
-    columns = ("dataset", "method", "setting", "metric", "verdict", *_NUMBERS)
+    columns = (*KEY, "verdict", *_NUMBERS)
 
     def count(self, verdict: Verdict) -> int:
         """How many cells have this verdict."""
@@ -73,22 +75,21 @@ class PublishedComparison(ShownSheet):
         parts = [f"{self.count('agrees')} of {self.compared} cells within {self.rules.describe_limit()}"]
         parts += self._describe_worst()
         others: tuple[Verdict, ...] = ("undecided", "not reproducible", "not run", "n/a")
-        counts = {verdict: self.count(verdict) for verdict in others}
-        parts += [f"{count} {verdict}" for verdict, count in counts.items() if count]
+        parts += [f"{self.count(verdict)} {verdict}" for verdict in others if self.count(verdict)]
         return "; ".join(parts)
 
-    def _describe_worst(self) -> list[str]:
+    def _describe_worst(self) -> Iterator[str]:
         """The cell with the largest |z|: of those that differ, or of all if none does."""
-        judged = self.cells[self.cells["verdict"].isin(["agrees", "differs"])].dropna(subset="z")
+        is_judged = self.cells["verdict"].isin(["agrees", "differs"])
+        judged = self.cells[is_judged].dropna(subset="z")
         differing = judged[judged["verdict"] == "differs"]
         worst = differing if len(differing) else judged
-        if worst.empty:
-            return []
-        cell = worst.loc[worst["z"].abs().idxmax()]
-        where = [cell["dataset"], cell["method"], *read_settings(cell["setting"]).values()]
-        if self.cells["metric"].nunique() > 1:
-            where.append(cell["metric"])
-        return [f"worst: {' '.join(filter(None, where))} z={cell['z']:.1f}"]
+        if len(worst):
+            cell = worst.loc[worst["z"].abs().idxmax()]
+            where = [cell["dataset"], cell["method"], *read_settings(cell["setting"]).values()]
+            if self.cells["metric"].nunique() > 1:
+                where.append(cell["metric"])
+            yield f"worst: {' '.join(filter(None, where))} z={cell['z']:.1f}"
 
     @property
     def records(self) -> tuple[tuple[str, ...], ...]:
@@ -103,51 +104,59 @@ class PublishedComparison(ShownSheet):
     @property
     def sheet(self) -> Sheet:
         """A row for each cell of the data sets that are compared, with the summary below."""
-        absent = self._absent()
-        cells = self.cells[~self.cells["dataset"].isin(absent)]
+        without = self.cells["verdict"].isin(["not run", "n/a"])
+        there = self.cells["dataset"][~without].unique()
+        cells = self.cells[self.cells["dataset"].isin(there)]
         labels = _label_cells(cells)
-        header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
         rows = []
-        for left, cell in zip(labels.itertuples(index=False, name=None), cells.itertuples(), strict=True):
+        for left, cell in zip(labels.to_numpy(), cells.itertuples(), strict=True):
             rows.append((*left, *show_cell(cell)))
         metrics = cells["metric"].unique()
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
         caption = f"{self.folder} compared with {self.table}{of}"
+        header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
         stub = len(labels.columns.drop("Ours at", errors="ignore"))
-        return make_sheet(caption, header, rows, stub, self._notes(absent), (len(header) - 1,), nested=2)
+        return make_sheet(
+            caption=caption,
+            header=header,
+            rows=rows,
+            stub=stub,
+            notes=list(self._list_notes(there)),
+            left=(len(header) - 1,),
+            nested=2,
+        )
 
-    def _notes(self, absent: list[str]) -> list[str]:
-        notes = [f"{self.summary()}.", "The cells of a data set share their splits, so their z move together."]
-        notes += [f"Not reproducible, {join_words(cells)}: {why}." for why, _, cells in self.reasons()]
+    def _list_notes(self, there: Sequence[str]) -> Iterator[str]:
+        """The notes; data sets that are not `there` are named, in place of rows of dashes."""
+        yield f"{self.summary()}."
+        yield "The cells of a data set share their splits, so their z move together."
+        for why, _, cells in self.reasons():
+            yield f"Not reproducible, {join_words(cells)}: {why}."
+        absent = [name for name in self.cells["dataset"].unique() if name not in there]
         if absent:
-            notes.append(f"No cell of {join_words(absent)} in the results.")
+            yield f"No cell of {join_words(absent)} in the results."
         if self.only_ours:
-            notes.append(f"Not in the published table: {join_words(self.only_ours)}.")
-        return [*notes, *self.remarks]
+            yield f"Not in the published table: {join_words(self.only_ours)}."
+        yield from self.remarks
 
     def reasons(self) -> list[tuple[str, int, list[str]]]:
         """Each reason why cells are not reproducible, how many cells it is for, and of which data sets and methods."""
         unjudged = self.cells[self.cells["verdict"] == "not reproducible"]
         names = (unjudged["dataset"] + " " + unjudged["method"]).str.strip()
-        by_reason = names.groupby(self.rules.why_not(unjudged), sort=False)
-        return [(why, len(cells), cells.unique().tolist()) for why, cells in by_reason]
-
-    def _absent(self) -> list[str]:
-        """The data sets without a cell in the results: a note names them, in place of rows of dashes."""
-        without = self.cells["verdict"].isin(["not run", "n/a"])
-        there = set(self.cells["dataset"][~without])
-        return [name for name in self.cells["dataset"].unique() if name not in there]
+        reasons = []
+        for why, cells in names.groupby(self.rules.why_not(unjudged), sort=False):
+            reasons.append((why, len(cells), cells.unique().tolist()))
+        return reasons
 
 
 def _label_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """What tells the cells of a table apart, by the heads of its columns; and the points of grids that ours are of."""
     labels = pd.DataFrame({"Dataset": cells["dataset"], "Method": cells["method"]})
-    settings = [read_settings(setting) for setting in cells["setting"]]
-    names = {tuple(each) for each in settings}
-    if len(names) == 1 and len(*names) == 1:  # all have the same single one: its values are enough
-        ((name,),) = names
-        labels["Dim." if name in _DIMENSIONS else "Setting"] = [each[name] for each in settings]
-    elif any(settings):
+    settings = pd.DataFrame(list(map(read_settings, cells["setting"])), cells.index)
+    if len(settings.columns) == 1 and settings.notna().all(axis=None):  # of a single one its values are enough
+        (name,) = settings
+        labels["Dim." if name in _DIMENSIONS else "Setting"] = settings[name]
+    elif len(settings.columns):
         labels["Setting"] = cells["setting"]
     if cells["metric"].nunique() > 1:
         labels["Metric"] = cells["metric"]
@@ -159,11 +168,13 @@ def _label_cells(cells: pd.DataFrame) -> pd.DataFrame:
 def show_cell(cell: Any) -> tuple[str | Text, ...]:
     """Ours, published, difference, z, verdict of a row of `cells`; none to more places than the paper prints."""
     digits = n_places(cell.published)
-    ours = NOTHING if pd.isna(cell.ours) else format_mean(cell.ours, cell.se, digits or 4)
-    published = show_printed(cell) or NOTHING
-    difference = NOTHING if pd.isna(cell.difference) else signed(cell.difference, digits)
-    z = NOTHING if pd.isna(cell.z) else signed(cell.z, 1)
-    return ours, published, difference, z, text(cell.verdict, bold=cell.verdict == "differs")
+    return (
+        NOTHING if math.isnan(cell.ours) else format_mean(cell.ours, cell.se, digits or 4),
+        show_printed(cell) or NOTHING,
+        NOTHING if math.isnan(cell.difference) else signed(cell.difference, digits),
+        NOTHING if math.isnan(cell.z) else signed(cell.z, 1),
+        text(cell.verdict, bold=cell.verdict == "differs"),
+    )
 
 
 def show_printed(cell: Any) -> str:
@@ -192,7 +203,10 @@ def compare_with_published(results: Sequence[Results], table: str) -> list[Publi
 
 
 def _compare(
-    results: Sequence[Results], ours: Sequence[pd.DataFrame], cells: pd.DataFrame, table: str
+    results: Sequence[Results],
+    ours: Sequence[pd.DataFrame],
+    cells: pd.DataFrame,
+    table: str,
 ) -> PublishedComparison:
     """One comparison of all folders; each cell has the number of the folder that has one."""
     found = ours[0].copy()
@@ -203,52 +217,60 @@ def _compare(
     rules = rules_for(table)
     judged = judge(cells, found, rules)
     if judged["verdict"].isin(["not run", "n/a"]).all():
-        raise ResultsError(f"{folder} has no cell of {table}. {_describe_both(results, cells)}")
+        in_folders = "; ".join(f"{each.folder}: {_describe(_list_parts(each))}" for each in results)
+        in_table = _describe({name: cells[key] for name, key in _PARTS.items()})
+        raise ResultsError(f"{folder} has no cell of {table}. The table: {in_table}. The folder {in_folders}")
     theirs = {plain_word(method) for method in cells["method"]}
-    methods = dict.fromkeys(itertools.chain(*(each.methods for each in results)))
-    only_ours = tuple(method for method in methods if plain_word(method) not in theirs)
-    remarks = itertools.chain(*(_remark_on_settings(each, table) for each in results))
-    return PublishedComparison(table, folder, judged, only_ours, rules, tuple(remarks))
-
-
-def _describe_both(results: Sequence[Results], cells: pd.DataFrame) -> str:
-    """What a table has, and what the results have."""
-    table = "; ".join(f"{name} {_few(cells[key])}" for name, key in _PARTS.items())
-    folders = []
+    methods: dict[str, None] = {}
+    remarks: list[str] = []
     for each in results:
-        swept = "; ".join(f"{path} {_few(each.values(path))}" for path in each.swept)
-        methods = f"data sets {_few(each.datasets)}; methods {_few(each.methods)}"
-        folders.append(f"{each.folder}: {methods}; swept {swept}; metrics {_few(each.metrics)}")
-    return f"The table: {table}. The folder {'; '.join(folders)}"
+        methods |= dict.fromkeys(each.methods)
+        remarks += _remark_on_settings(each, table)
+    return PublishedComparison(
+        table=table,
+        folder=folder,
+        cells=judged,
+        only_ours=tuple(method for method in methods if plain_word(method) not in theirs),
+        rules=rules,
+        remarks=tuple(remarks),
+    )
 
 
 _PARTS = {"data sets": "dataset", "methods": "method", "settings": "setting", "metrics": "metric"}
 
 
-def _few(items: Iterable[str]) -> str:
-    names = [item for item in dict.fromkeys(items) if item]
-    more = " …" if len(names) > _FEW else ""
-    return f"{', '.join(names[:_FEW])}{more}" if names else "none"
+def _list_parts(results: Results) -> dict[str, Iterable[str]]:
+    """What results are of."""
+    swept = {path: results.values(path) for path in results.swept}
+    return {"data sets": results.datasets, "methods": results.methods, **swept, "metrics": results.metrics}
+
+
+def _describe(parts: Mapping[str, Iterable[str]]) -> str:
+    """`data sets yeast; methods PLST and CPLST; settings none`."""
+    return "; ".join(f"{what} {join_some(filter(None, names), _FEW) or 'none'}" for what, names in parts.items())
 
 
 def mark_verdict(cell: Any) -> tuple[str, str]:
     """The mark of a judged cell in a table: its verdict, and what the paper prints."""
-    shown = show_cell(cell)
-    _, printed, difference, z, verdict = (each if isinstance(each, str) else each.plain for each in shown)
+    shown = make_sheet("", [], [show_cell(cell)], 0)
+    _, printed, difference, z, verdict = (each.plain for each in shown.rows[0])
     return verdict.replace(" ", "-"), f"published {printed}\ndiff. {difference}, z {z}: {verdict}"
 
 
 def mark_cells(
-    compared: PublishedComparison, results: Results, mark: Callable[[Any], tuple[str, str]] = mark_verdict
+    compared: PublishedComparison,
+    results: Results,
+    mark: Callable[[Any], tuple[str, str]] = mark_verdict,
 ) -> dict[Any, tuple[str, str]]:
     """Marks for a table of the results: each cell that has a printed number → what `mark` makes of the judged cell."""
     rows = match_rows(results, compared.cells, compared.rules)
     keys = results.summary[results.keys]
+    found = compared.cells.assign(row=rows)
+    there = found[found["row"].isin(keys.index) & ~found["verdict"].isin(["not run", "n/a"])]
     marks = {}
-    for row, cell in zip(rows, compared.cells.itertuples(), strict=True):
-        if row in keys.index and cell.verdict not in ("not run", "n/a"):
-            dataset, method, *point, metric = keys.loc[row]
-            marks[dataset, method, tuple(point), metric] = mark(cell)
+    for cell in there.itertuples():
+        dataset, method, *point, metric = keys.loc[cell.row]
+        marks[dataset, method, tuple(point), metric] = mark(cell)
     return marks
 
 
@@ -261,12 +283,14 @@ def _remark_on_settings(results: Results, table: str) -> Iterator[str]:
     named = [known[name] for name in (table, f"{table}_{LARGE}") if name in known]
     if not named:
         return
-    ours = dict(results.experiment.splits)
-    theirs = dict(named[0].outline.splits)
-    # the config of the table's large data sets may have splits of its own, which are just as valid
-    if not any(_has_protocol_of(recipe, results) for recipe in named):
+    ours = _protocol_of(results.experiment)
+    # the config of the table's large data sets may have splits of its own, which are just as valid for these
+    protocols = [_protocol_of(recipe.outline) for recipe in named if _is_for(recipe, results)]
+    if ours not in protocols:
+        theirs = _protocol_of(named[0].outline)
         differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
-        here, there = (", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in (ours, theirs))
+        here = ", ".join(f"{key} {ours.get(key, DASH)}" for key in differing)
+        there = ", ".join(f"{key} {theirs.get(key, DASH)}" for key in differing)
         yield f"The splits of {results.folder} have {here}; those that give the printed numbers have {there}."
     outlines = [recipe.outline for recipe in named]
     others = [list_other_methods(results.experiment, each.methods, each.sweep) for each in outlines]
@@ -274,10 +298,12 @@ def _remark_on_settings(results: Results, table: str) -> Iterator[str]:
         yield f"Not the methods that give the printed numbers: in {results.folder} {difference}."
 
 
-def _has_protocol_of(recipe: recipes.Recipe, results: Results) -> bool:
-    """Whether the splits are made as those of a config; one of large data sets counts for these only."""
+def _protocol_of(experiment: Experiment) -> dict[str, Any]:
+    """How the splits of an experiment are made."""
+    return {key: value for key, value in experiment.splits if key in _PROTOCOL}
+
+
+def _is_for(recipe: recipes.Recipe, results: Results) -> bool:
+    """Whether the splits of a config count for results; those of one of large data sets do for these only."""
     names = {spec.name for spec in recipe.outline.datasets}
-    if recipe.variant == LARGE and not names.issuperset(results.datasets):
-        return False
-    ours, theirs = dict(results.experiment.splits), dict(recipe.outline.splits)
-    return all(ours.get(key) == theirs.get(key) for key in _PROTOCOL)
+    return recipe.variant != LARGE or names.issuperset(results.datasets)

@@ -88,7 +88,8 @@ class Recipe:
         try:
             self.experiment  # noqa: B018
         except ConfigError as error:  # `file:line: key.path: what is wrong`, often of each method alike
-            return list(dict.fromkeys(problem.split(": ", 2)[-1] for problem in error.problems))
+            reasons = [problem.split(": ", 2)[-1] for problem in error.problems]
+            return list(dict.fromkeys(reasons))
         return []
 
 
@@ -114,7 +115,8 @@ def recipes() -> dict[str, Recipe]:
     for name, path in paths.items():
         table = max(_beginnings_of(name, tables), key=len, default="")
         of = table or min(_beginnings_of(name, paths), key=len)
-        found[name] = Recipe(name, path, of, name[len(of) + 1 :], table)
+        variant = name[len(of) + 1 :]
+        found[name] = Recipe(name, path, of, variant, table)
     return found
 
 
@@ -125,9 +127,9 @@ def _beginnings_of(name: str, known: Iterable[str]) -> list[str]:
 
 def facts_table(target: str) -> str:
     """The published table of data sets that a target names; empty if it names none."""
-    laid_out = set(layouts.names())
-    names = {plain_name(name): name for name in printed.list_facts_tables() if name in laid_out}
-    return names.get(plain_name(target), "")
+    tables = sorted(set(layouts.names()).intersection(printed.list_facts_tables()))
+    full = full_name(target, tables)
+    return full if full in tables else ""
 
 
 def prints_times(experiment: Experiment) -> bool:
@@ -142,7 +144,7 @@ def _shows_times(tables: Iterable[LayoutSpec], figures: Iterable[LayoutSpec] = (
         shown.update(table.metrics or [str(table.metric)])
     for entry in figures:
         shown.update(layouts.load(FigureLayout, entry).chosen_metrics or ())
-    return bool(shown) and shown <= set(layouts.TIMES)
+    return bool(shown) and shown.issubset(layouts.TIMES)
 
 
 def tables_of(recipe: Recipe, experiment: Experiment) -> list[str]:
@@ -159,9 +161,8 @@ def filled_by_others() -> dict[str, list[Recipe]]:
     """Published table without a config of its own → the configs whose runs fill it; sorted."""
     known = recipes()
     found: dict[str, list[Recipe]] = {}
-    for recipe in known.values():
-        if recipe.variant:
-            continue
+    whole = [recipe for recipe in known.values() if not recipe.variant]
+    for recipe in whole:
         for table in tables_of(recipe, recipe.outline):
             if table and table not in known:
                 found.setdefault(table, []).append(recipe)
@@ -173,17 +174,19 @@ def compared_tables(target: str, step: Step, experiment: Experiment) -> list[str
 
     A table of times that other configs fill is among them only if `target` names it.
     """
+    times = _times_of_others(step, experiment)
     tables = tables_of(step.recipe, experiment)
-    unasked = [table for table in _times_of_others(step, experiment) if not _names(target, table)]
-    return [table for table in tables if table not in unasked]
+    return [table for table in tables if table not in times or _names(target, table)]
 
 
 def measures_times(target: str, step: Step, experiment: Experiment) -> bool:
     """Whether a run for `target` is for its times, so that one trial should run at a time."""
-    return prints_times(experiment) or any(_names(target, each) for each in _times_of_others(step, experiment))
+    others = _times_of_others(step, experiment)
+    return prints_times(experiment) or any(_names(target, table) for table in others)
 
 
 def _times_of_others(step: Step, experiment: Experiment) -> list[str]:
+    """The tables of times of an experiment that are not its recipe's."""
     others = [spec for spec in experiment.tables if spec.layout != step.recipe.table]
     return [spec.layout for spec in others if _shows_times([spec])]
 
@@ -214,9 +217,11 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     """
     name = plain_name(target)
     if name.endswith(f"_{SMALL}"):
-        name, small = name.removesuffix(f"_{SMALL}"), True
-    if name.endswith(f"_{LARGE}") and not small:
-        name, large = name.removesuffix(f"_{LARGE}"), True
+        name = name.removesuffix(f"_{SMALL}")
+        small = True
+    elif name.endswith(f"_{LARGE}") and not small:
+        name = name.removesuffix(f"_{LARGE}")
+        large = True
     if small and large:
         raise UserError("--small and --large do not go together; choose one")
     wanted = _recipes_named(name)
@@ -230,14 +235,16 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
 
 def _recipes_named(name: str) -> list[Recipe]:
     """The recipes that a plain name means: a config, all that begin with it, or those that fill a table."""
-    known = {plain_name(each): recipe for each, recipe in recipes().items()}
-    if name in known:
-        return [known[name]]
-    beginning = _recipes_beginning(name) if re.search(r"_\d{4}", name) else []
+    known = recipes()
+    full = full_name(name, list(known))
+    if full in known:
+        return [known[full]]
+    has_year = re.search(r"_\d{4}", name)
+    beginning = _recipes_beginning(name) if has_year else []
     if beginning:
         return beginning
-    filled = {plain_name(table): by_these for table, by_these in filled_by_others().items()}
-    return filled.get(name, [])
+    filled = filled_by_others()
+    return filled.get(full_name(name, list(filled)), [])
 
 
 def _recipes_beginning(name: str) -> list[Recipe]:
@@ -249,12 +256,13 @@ def _recipes_beginning(name: str) -> list[Recipe]:
 
 def _describe_unknown(target: str) -> str:
     """What is known that a target could mean."""
-    meant = list(dict.fromkeys(recipe.paper for recipe in _recipes_beginning(plain_name(target))))
+    meant = {repr(recipe.paper): None for recipe in _recipes_beginning(plain_name(target))}
     if meant:  # it lacks the year
-        hint = f"; did you mean {join_words([repr(each) for each in meant], 'or')}?"
+        hint = f"; did you mean {join_words(list(meant), 'or')}?"
     else:
         known = recipes()
-        names = [*known, *filled_by_others(), *(recipe.paper for recipe in known.values())]
+        papers = [recipe.paper for recipe in known.values()]
+        names = [*known, *filled_by_others(), *papers]
         if "-" in target:  # as it is typed
             names = [re.sub("[/_]", "-", each) for each in names]
         hint = suggest_name(target, names)
@@ -263,12 +271,10 @@ def _describe_unknown(target: str) -> str:
 
 def _large_parts(target: str, wanted: Sequence[Recipe]) -> list[Recipe]:
     """The recipes of the large data sets of some tables."""
-    known = recipes()
-    names = [f"{recipe.name}_{LARGE}" for recipe in wanted]
-    found = [known[name] for name in names if name in known]
+    large = {recipe.of: recipe for recipe in recipes().values() if recipe.variant == LARGE}
+    found = [large[recipe.name] for recipe in wanted if recipe.name in large]
     if not found:
-        having = [recipe.of for recipe in known.values() if recipe.variant == LARGE]
-        raise UserError(f"{target} has no part of its own for large data sets (having one: {', '.join(having)})")
+        raise UserError(f"{target} has no part of its own for large data sets (having one: {', '.join(large)})")
     return found
 
 
@@ -279,8 +285,8 @@ def _small(recipe: Recipe) -> Step:
         return Step(ready, description=f"small: {ready.outline.description or ready.path.name}")
     experiment = recipe.outline
     sizes = {spec.name: n_values(spec.name) for spec in experiment.datasets}
-    kept = [name for name, size in sizes.items() if size <= _MAX_VALUES]
-    kept = kept or [min(sizes, key=sizes.__getitem__)]
+    most = max(_MAX_VALUES, min(sizes.values()))
+    kept = [name for name, size in sizes.items() if size <= most]
     datasets = [spec.plain() for spec in experiment.datasets if spec.name in kept]
     changes = [f"datasets={json.dumps(datasets)}", f"name={experiment.name}_{SMALL}"]
     reduced = [f"{len(kept)} of {len(sizes)} data sets ({', '.join(kept)})"]
@@ -296,38 +302,38 @@ def n_values(name: str) -> float:
     """Instances × features of a data set of the catalogue; 0 of any other."""
     known = find(name)
     facts = known.statistics if known else {}
-    return float(facts.get("n_instances", 0)) * float(facts.get("n_features", 0))
+    n, d = facts.get("n_instances", 0), facts.get("n_features", 0)
+    return float(n) * float(d)
 
 
 def missing(experiments: Iterable[Experiment]) -> list[str]:
     """The data sets of some experiments of the catalogue that are not available."""
-    names = []
+    names: dict[str, None] = {}
     for experiment in experiments:
         part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
         for spec in experiment.datasets:
-            if spec.source is None or find(spec.source) is None:
-                continue  # the check of the config reports it with its line
+            if not (spec.source and find(spec.source)):
+                continue  # the check of the config says what is wrong, with its line
             try:
                 locate(spec.name, part)
             except DataError:
-                names.append(spec.name)
-    return list(dict.fromkeys(names))
+                names[spec.name] = None
+    return list(names)
 
 
 def missing_folds(experiments: Iterable[Experiment]) -> list[str]:
     """The data sets of some experiments whose fixed folds can be downloaded and are not at hand."""
-    names = []
+    names: dict[str, None] = {}
     for experiment in experiments:
-        if not isinstance(experiment.splits, FromFile):
-            continue
         for spec in experiment.datasets:
             try:
-                experiment.splits.find(spec.name)
+                if isinstance(experiment.splits, FromFile):
+                    experiment.splits.find(spec.name)
             except NotFetchedError as error:
-                names.append(error.name)
+                names[error.name] = None
             except DataError:
                 pass  # the config's own check reports it, with its line
-    return list(dict.fromkeys(names))
+    return list(names)
 
 
 def require_data(experiments: Sequence[Experiment], target: str) -> None:
@@ -344,13 +350,14 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         return
     needs = []
     if names:
-        looked = ", ".join(str(folder) for folder in data_folders())
-        needs.append(f"{', '.join(names)}, not found in the folders {looked}")
+        folders = ", ".join(map(str, data_folders()))
+        needs.append(f"{', '.join(names)}, not found in the folders {folders}")
     if of_folds:
         needs.append(f"the folds of {', '.join(of_folds)}")
     named = [[spec.name for spec in experiment.datasets] for experiment in experiments]
-    common = [name for name in named[0] if name not in lacking and all(name in own for own in named)]
-    without = f"; or leave them out: --set 'datasets=[{', '.join(common)}]'" if common else ""
+    common = set.intersection(*map(set, named)) - set(lacking)
+    kept = ", ".join(name for name in named[0] if name in common)
+    without = f"; or leave them out: --set 'datasets=[{kept}]'" if kept else ""
     raise DataError(f"{target} needs {', and '.join(needs)}; {how_to_get(lacking, bool(of_folds))}{without}")
 
 
@@ -365,7 +372,8 @@ def data_sets_of(paper: str) -> list[str]:
     named: dict[str, set[str]] = {}
     for recipe in recipes().values():
         sources = [find(spec.name) for spec in recipe.outline.datasets]
-        named.setdefault(recipe.paper, set()).update(source.name for source in sources if source)
+        of_paper = named.setdefault(recipe.paper, set())
+        of_paper.update(source.name for source in sources if source)
     full = full_name(paper, list(named))
     if full not in named:
         raise UserError(f"no configs of a paper {paper!r}{suggest_name(paper, named)} (known: {', '.join(named)})")

@@ -116,14 +116,16 @@ def stored_results(table: str) -> list[Results]:
         When the record has none of that name, or it is a table of data sets.
     """
     runs = read_record()
-    names = dict.fromkeys(itertools.chain(*((run.name, *run.tables) for run in runs)))
-    table = full_name(table, list(names))
+    names: list[str] = []
+    for run in runs:
+        names += [run.name, *run.tables]
+    table = full_name(table, names)
     found = [run for run in runs if run.name in (table, f"{table}_{LARGE}")]
     found = found or [run for run in runs if table in run.tables and not run.variant]
     if any(run.counts_data for run in found):
         raise ResultsError(f"{table} is a table of data sets, which has no methods to compare with")
     if not found:
-        known = f"({list_known(names, '`mlcdr reproduce`')})" if names else "(it is empty)"
+        known = f"({list_known(dict.fromkeys(names), '`mlcdr reproduce`')})" if names else "(it is empty)"
         raise ResultsError(f"the record has no results of {table!r}{suggest_name(table, names)} {known}")
     return [run.results for run in found]
 
@@ -140,7 +142,8 @@ def stored_on(tables: Iterable[str], datasets: Iterable[str]) -> list[Results]:
     found: list[Results] = []
     for table in tables:
         results = stored_results(table)
-        common = [each.select("dataset", wanted) for each in results if wanted & set(each.datasets)]
+        having = [each for each in results if wanted.intersection(each.datasets)]
+        common = [each.select("dataset", wanted) for each in having]
         if not common:
             has = ", ".join(itertools.chain(*(each.datasets for each in results)))
             raise ResultsError(f"record {table}: has no data set of yours ({', '.join(sorted(wanted))}), only {has}")

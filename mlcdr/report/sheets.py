@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from mlcdr.comparison.comparison import Comparison
+from mlcdr.errors import plural
 from mlcdr.results.frame import make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
@@ -41,14 +42,19 @@ def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | 
             cells = map(_show_rank, ranks[method], best)
             rows.append((method, *cells))
     titles = [name_metric(results, each.metric) for each in compared]
-    what = "pairs of data set and point of the sweep" if results.swept else "data sets"
     over = {len(each.ranked) for each in compared}
-    places = f" over {max(over)} {what}" if len(over) == 1 else ""
+    places = f" over {_count_places(results, max(over))}" if len(over) == 1 else ""
     notes = ["Bold: the lowest of its column."]
     for title, each in zip(titles, compared, strict=True):
         if each.left_out:
-            notes.append(f"{title}: over {len(each.ranked)} of {len(each.ranked) + len(each.left_out)} {what}.")
+            every = _count_places(results, len(each.ranked) + len(each.left_out))
+            notes.append(f"{title}: over {len(each.ranked)} of {every}.")
     return make_sheet(f"Average rank{places}; 1 is the best", ("Method", *titles), rows, 1, notes)
+
+
+def _count_places(results: Results, n: int) -> str:
+    """`2 data sets`, or of a sweep the pairs of data set and point."""
+    return f"{plural(n, 'pair')} of data set and point of the sweep" if results.swept else plural(n, "data set")
 
 
 def _show_rank(rank: float, bold: bool) -> Text:

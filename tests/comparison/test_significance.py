@@ -83,7 +83,7 @@ def test_two_methods_have_wilcoxons_test_alone():
 
 def test_all_ties():
     got = of(np.ones((3, 8)))
-    assert got.notes() == ("All methods tie in all 8 data sets: nothing to test.",)
+    assert got.notes() == ["All methods tie in all 8 data sets: nothing to test."]
     sheet = got.sheet("pairs")
     assert {row[5].plain for row in sheet.rows} == {"–"}
     assert any("no test" in note for note in sheet.notes)

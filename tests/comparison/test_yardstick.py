@@ -318,12 +318,10 @@ _GOOD = _text(_made())
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", r":1: the header does not have the column dataset, measure and MLkNN and 27 more once"),
+        ("", r":1: the header does not have the column dataset, measure, MLkNN and 27 more once"),
         (_GOOD.replace("MLARM", "MLkNN", 1), ":1: the header does not have the column MLkNN and MLARM once"),
         (_GOOD.replace("HAMMING_LOSS", "HAMING_LOSS", 1), ":2: 'HAMING_LOSS_example_based' is no measure .*; did you"),
         (_GOOD.replace("0.", "nan", 1), r":\d+: \w+: 'nan.*' is no \w+, a number from 0 to 1"),
-        (_GOOD.replace("0.", "-0.", 1), r"is no \w+, a number"),
-        (_GOOD.replace("0.", "7e99.", 1), r"is no \w+, a number"),
         (_GOOD.replace("0.", "1", 1), r"is no \w+, a number from 0 to 1"),
         (_GOOD.replace("\nlanglog", "\nla\x1bnglog", 1), r"'la\\x1bnglog' is no name of a data set"),
         (_GOOD + "scene,ONE_ERROR,0.5\r\n", r":74: 3 values where the header has 30 columns"),

@@ -42,14 +42,7 @@ def test_the_table_agrees_with_itself(tmp_path):
     assert got.summary().startswith("80 of 80 cells within 3 standard errors of the difference or 0.0005; worst: ")
 
 
-@pytest.mark.parametrize(
-    ("shift", "verdict"),
-    [
-        (3 * math.sqrt(2) * 0.0008 - 1e-9, "agrees"),
-        (0.0035, "differs"),
-        (-0.0035, "differs"),
-    ],
-)
+@pytest.mark.parametrize(("shift", "verdict"), [(3 * math.sqrt(2) * 0.0008 - 1e-9, "agrees"), (-0.0035, "differs")])
 def test_verdict_by_z(tmp_path, shift, verdict):
     mean, se = 0.2150, 0.0008
     got = compare(folder(tmp_path, {("yeast", "PLST", "20%", "hamming_loss"): (mean + shift, se, 100)}), TABLE3)
@@ -90,18 +83,11 @@ def test_one_split_cannot_judge_beyond_the_tolerance(tmp_path):
     assert "1 undecided; 78 not run" in got.summary()
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "same"),
-    [
-        (".20", "20%", True),
-        ("2.5%", "0.025", True),
-        ("1", "100%", False),  # one dimension
-        ("0.25", "20%", False),
-        ("", "", False),
-    ],
-)
-def test_amounts(ours, theirs, same):
-    assert are_same_amount(ours, theirs) is same
+def test_amounts():
+    for ours, theirs in ((".20", "20%"), ("2.5%", "0.025")):
+        assert are_same_amount(ours, theirs)
+    for ours, theirs in (("1", "100%"), ("0.25", "20%"), ("", "")):  # the first is one dimension
+        assert not are_same_amount(ours, theirs)
 
 
 def test_fractions_and_fixed_parameters_are_found(tmp_path):
@@ -157,7 +143,6 @@ def test_what_is_shown(tmp_path):
     }
     got = compare(folder(tmp_path, values), TABLE3)
     lines = got.terminal(80).splitlines()
-    assert "yeast    PLST    20%   0.2250 ± 0.0008  0.2150 ± 0.0008  +0.0100  8.8  differs" not in lines
     shown = [" ".join(line.split()) for line in lines]
     assert "yeast PLST 20% 0.2250 ± 0.0008 0.2150 ± 0.0008 +0.0100 +8.8 differs" in shown
     assert "40% 0.2052 ± 0.0009 0.2052 ± 0.0009 0.0000 0.0 agrees" in shown
