@@ -22,7 +22,6 @@ from mlcdr.tables import styles
 from mlcdr.tables.axes import mark_values, place_values
 from mlcdr.tables.canvas import STYLE, add_legend, new_figure
 from mlcdr.tables.figures import draw_figure
-from mlcdr.tables.panels import name_metric
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
 _SETTINGS = 20  # of the other swept parameters, for which curves are drawn
@@ -114,7 +113,7 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
     for ax, (path, criterion) in zip(axes, wanted, strict=True):
         points = tried[(tried["criterion"] == criterion) & (tried[path] != "")]
         places = _place_tried(ax, path, points[path].unique().tolist())
-        ax.set_ylabel(name_metric(results, criterion), parse_math=False)
+        ax.set_ylabel(shorten_name(results.metric_facts(criterion).title), parse_math=False)
         for method, own in points.groupby("method", sort=False, observed=True):
             look = styles.mark(results.methods.index(method))
             (line,) = ax.plot(own[path].map(places), own["mean"], linestyle="none", **look)

@@ -26,8 +26,12 @@ from mlcdr.tables.axes import place_values
 from mlcdr.tables.canvas import STYLE, Drawing, add_legend, new_figure, write_drawings, write_heading
 from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TIMES, FigureLayout
-from mlcdr.tables.panels import Spot, draw_panel, list_datasets, name_metric
+from mlcdr.tables.panels import draw_panel
+from mlcdr.tables.spot import Spot
 from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name, shorten_path
+
+There = dict[str, Sequence[str]]
+"""Each of dataset, metric, method → what there is of it."""
 
 
 def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
@@ -39,7 +43,7 @@ def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     entry : LayoutSpec
         The layout, and any of its keys that shall differ from it.
     subject : str
-        What the figure is of, as `list_subjects` gives it: with panels of metrics, the data set.
+        What the figure is of, one of `list_subjects`: with panels of metrics, the data set.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
     layout = _settle(results, entry)
-    _check(results, layout, entry.layout, subject)
+    _refuse_strange_values(results, layout, entry)
     with mpl.rc_context(STYLE):
         return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
 
@@ -115,8 +119,6 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
     """
     swept = [path for path, n in results.sweep.items() if n > 1]
     first = {path: results.values(path)[0] for path in swept}
-    judged = _list_judged(results)
-    chosen = {"metrics": judged or list(results.metrics)}
     found: list[tuple[str, dict[str, Any]]] = []
     if not swept:
         found.append(("boxes", {}))
@@ -128,8 +130,10 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
         for path in swept:
             others = {other: value for other, value in first.items() if other != path}
             found.append(("curves", {"x": path, "at": others}))
+    judged = _list_judged(results)
     if judged and any(name in results.metrics for name in TIMES):
         found.append(("time", {}))
+    chosen = {"metrics": judged or list(results.metrics)}
     return [LayoutSpec(layout=name, options={**chosen, **options}) for name, options in found]
 
 
@@ -143,115 +147,115 @@ def _list_judged(results: Results) -> list[str]:
 
 
 def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
+    """The layout of an entry, with its axes, metrics and data sets named."""
     layout = layouts.load(FigureLayout, entry).settle(results.sweep, results.metrics)
+    metrics = layout.chosen_metrics
     # times are the x axis of this figure, and are not drawn against themselves
-    if layout.draw == "scatter" and layout.chosen_metrics is None:
-        layout = layout.model_copy(update={"metrics": tuple(_list_judged(results))})
-    return layout
+    if layout.draw == "scatter" and metrics is None:
+        metrics = tuple(_list_judged(results))
+    datasets = results.datasets if layout.datasets is None else layout.datasets
+    for name in datasets:
+        if name not in results.datasets:
+            known = ", ".join(results.datasets)
+            raise ResultsError(f"{_locate(results, entry)}: no data set {name!r} (there are: {known})")
+    settled = {
+        "metric": None,
+        "metrics": metrics or results.metrics,
+        "datasets": tuple(name for name in results.datasets if name in datasets),
+    }
+    return layout.model_copy(update=settled)
 
 
-def _list_planned(results: Results, layout: FigureLayout) -> dict[str, Sequence[str]]:
-    """Dimension → what the experiment has there, or will have."""
+def _refuse_strange_values(results: Results, layout: FigureLayout, entry: LayoutSpec) -> None:
+    """Refuse a layout with values that the results do not have, or that its axes cannot show."""
+    refuse_misfits(layout, entry.layout, results)
+    for path, value in layout.at.items():
+        known = results.values(path)
+        if value not in known:
+            where = _locate(results, entry)
+            raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {', '.join(known)})")
+    if layout.draw == "curves" and layout.x_scale == "log" and min(place_values(results.values(layout.x))) <= 0:
+        where = _locate(results, entry)
+        raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
+
+
+def _locate(results: Results, entry: LayoutSpec) -> str:
+    return f"{results.folder}: layout {entry.layout}"
+
+
+def _list_planned(results: Results, layout: FigureLayout) -> There:
+    """What the experiment has, or will have."""
     return {
-        "dataset": layout.datasets or results.datasets,
-        "metric": layout.chosen_metrics or results.metrics,
+        "dataset": layout.datasets or (),
+        "metric": layout.chosen_metrics or (),
         "method": results.methods,
     }
 
 
-def _list_measured(results: Results, layout: FigureLayout) -> dict[str, Sequence[str]]:
-    """Dimension → what has results."""
-    methods = layout.methods or results.methods
-    return {
-        "dataset": list_datasets(results, layout),
-        "metric": layout.chosen_metrics or results.metrics,
-        "method": [method for method in methods if method in results.with_results],
-    }
-
-
-def _check(results: Results, layout: FigureLayout, name: str, subject: Sequence[str]) -> None:
-    """Refuse a layout, or a subject, that does not fit the results."""
-    refuse_misfits(layout, name, results)
-    where = f"{results.folder}: layout {name}"
-    named = list(zip(layout.apart, subject, strict=True))
-    named += [("dataset", dataset) for dataset in layout.datasets or ()]
-    known = {"dataset": results.datasets, "metric": results.metrics, "method": results.methods}
-    for dimension, value in named:
-        if value not in known[dimension]:
-            kind = "data set" if dimension == "dataset" else dimension
-            raise ResultsError(f"{where}: no {kind} {value!r} (there are: {', '.join(known[dimension])})")
-    for path, value in layout.at.items():
-        if value not in results.values(path):
-            there = ", ".join(results.values(path))
-            raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {there})")
-    if layout.draw == "curves" and layout.x_scale == "log":
-        places = place_values(results.values(layout.x))
-        if min(places) <= 0:
-            raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
+def _list_measured(results: Results, layout: FigureLayout) -> There:
+    """What has results."""
+    there = _list_planned(results, layout)
+    if layout.methods:
+        there["method"] = layout.methods
+    for dimension in ("dataset", "method"):
+        there[dimension] = [name for name in there[dimension] if name in results.with_results]
+    return there
 
 
 def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
-    methods = _order_methods(results, layout)
-    spots, columns = _list_spots(Spot(results, layout, methods, **subject))
+    # those first that the layout names
+    ordered = dict.fromkeys([*layout.methods, *results.methods])
+    methods = [method for method in ordered if method in results.with_results]
+    there = _list_measured(results, layout)
+    spots, columns = _list_spots(Spot(results, layout, methods, **subject), there)
     figure, axes = new_figure(len(spots), columns, layout.size)
     shown: dict[str, Any] = {}
     for spot, ax in zip(spots, axes, strict=True):
-        for label, handle in draw_panel(ax, spot).items():
-            shown.setdefault(label, handle)
+        shown |= draw_panel(ax, spot)
     titles = dict(subject)
     if "metric" in titles:
-        titles["metric"] = name_metric(results, titles["metric"])
+        titles["metric"] = spots[0].name_metric(titles["metric"])
     write_heading(figure, ", ".join(titles.values()) or results.name)
     if layout.lines == "methods":
         shown = {method: shown[method] for method in methods if method in shown}
-    add_legend(figure, shown, _describe(results, layout, spots))
+    for name, value in subject.items():
+        there[name] = [value]
+    add_legend(figure, shown, _describe(results, layout, there))
     return figure
 
 
-def _list_spots(whole: Spot) -> tuple[list[Spot], int]:
+def _list_spots(whole: Spot, there: There) -> tuple[list[Spot], int]:
     """The panels of one figure, row by row, and how many stand side by side; `whole` is what all of them show."""
-    layout = whole.layout
-    if not isinstance(layout.panels, str):
-        spots = [replace(whole, **panel.model_dump()) for panel in layout.panels]
-        return spots, min(layout.columns, len(spots))
-    there = _list_measured(whole.results, layout)
-    kinds = [kind.removesuffix("s") for kind in layout.panels.split("_by_")]
+    panels, columns = whole.layout.panels, whole.layout.columns
+    if not isinstance(panels, str):
+        spots = [replace(whole, **panel.model_dump()) for panel in panels]
+        return spots, min(columns, len(spots))
+    kinds = [kind.removesuffix("s") for kind in panels.split("_by_")]
     spots = []
     for values in itertools.product(*(there[kind] for kind in kinds)):
         own: dict[str, Any] = dict(zip(kinds, values, strict=True))
         spots.append(replace(whole, **own))
     if len(kinds) > 1:
-        return spots, len(there[kinds[1]])
-    return spots, min(layout.columns, len(spots))
+        columns = len(there[kinds[1]])
+    return spots, min(columns, len(spots))
 
 
-def _order_methods(results: Results, layout: FigureLayout) -> list[str]:
-    """The methods with results, those first that the layout names."""
-    named = [method for method in layout.methods if method in results.methods]
-    ordered = dict.fromkeys([*named, *results.methods])
-    return [method for method in ordered if method in results.with_results]
-
-
-def _describe(results: Results, layout: FigureLayout, spots: Sequence[Spot]) -> str:
+def _describe(results: Results, layout: FigureLayout, there: There) -> str:
     """What lines, bands, boxes and colours stand for."""
-    cells = results.summary
-    datasets = {spot.dataset for spot in spots}
-    metrics = {spot.metric for spot in spots}
-    if "" not in datasets:
-        cells = cells[cells["dataset"].isin(datasets)]
-    if "" not in metrics:
-        cells = cells[cells["metric"].isin(metrics)]
-    if cells.empty:
+    summary = results.summary
+    shown = summary["dataset"].isin(there["dataset"]) & summary["metric"].isin(there["metric"])
+    counts = summary["n"][shown]
+    if counts.empty:
         return ""
-    over = describe_splits(cells["n"])
+    over = describe_splits(counts)
     text = f"Mean {over}"
     if layout.draw == "boxes":
         text = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
     elif layout.draw == "heatmap":
         text = f"Mean {over}; the brighter, the better; framed: the best"
-    elif layout.band != "none" and cells["n"].max() > 1:
+    elif layout.band != "none" and counts.max() > 1:
         text = f"Mean and {SPREADS[layout.band]} {over}"
+    values = []
     for path, value in layout.at.items():
-        start = "; " if path == next(iter(layout.at)) else ", "
-        text += f"{start}{shorten_name(shorten_path(path, results.swept))} = {shorten_name(value)}"
-    return text
+        values.append(f"{shorten_name(shorten_path(path, results.swept))} = {shorten_name(value)}")
+    return f"{text}; {', '.join(values)}" if values else text

@@ -155,8 +155,8 @@ class Sheet:
 
 
 def make_sheet(
-    caption: str,
-    header: Sequence[str],
+    caption: str | Text,
+    header: Sequence[str | Text],
     rows: Sequence[Sequence[str | Text]],
     stub: int,
     notes: Sequence[str] = (),
@@ -177,18 +177,21 @@ def make_sheet(
             same += 1
         if k and nested and not same:
             groups.append(k)
-        cells = [*[""] * same, *row[same:]]
-        shown.append(tuple(text(cell) if isinstance(cell, str) else cell for cell in cells))
+        shown.append(_as_texts([""] * same) + _as_texts(row[same:]))
         above = row
     return Sheet(
-        caption=text(caption),
-        header=tuple(text(head) for head in header),
+        caption=_as_texts([caption])[0],
+        header=_as_texts(header),
         rows=tuple(shown),
         stub=stub,
         groups=tuple(groups),
         notes=tuple(notes),
         left=left,
     )
+
+
+def _as_texts(cells: Sequence[str | Text]) -> tuple[Text, ...]:
+    return tuple(text(cell) if isinstance(cell, str) else cell for cell in cells)
 
 
 class ShownSheet(Shown):

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
+"""What a layout calls a spread → what people call it."""
+SPREAD_COLUMNS = {"standard_error": ["se"], "std": ["std"], "none": []}
+"""What a layout calls a spread → the columns of a summary that have it."""
 
 
 def shorten_name(name: str, longest: int = 40) -> str:

@@ -43,7 +43,7 @@ def test_any_two_colours_are_told_apart_with_any_colour_vision(vision):
 
 def test_twenty_one_methods_differ_in_colour_and_line_and_63_in_colour_and_marker():
     assert len({(styles.colour(k), styles.line(k)) for k in range(21)}) == 21
-    assert len({(styles.colour(k), styles.hatch(k)) for k in range(21)}) == 21
+    assert len({(styles.colour(k), styles.bar(k)["hatch"]) for k in range(21)}) == 21
     assert len({(styles.colour(k), styles.marker(k)) for k in range(63)}) == 63
 
 

@@ -1,0 +1,126 @@
+"""A spot of a figure: what one panel shows, its numbers, and the texts along its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from mlcdr.errors import ResultsError
+from mlcdr.results.results import Results
+from mlcdr.tables.axes import label_below
+from mlcdr.tables.layouts import FigureLayout
+from mlcdr.tables.text_format import SPREAD_COLUMNS, shorten_name, shorten_path
+
+Legend = dict[str, Any]
+"""Label → the artist that shows it."""
+_SHARES = {"none": "", "max": " / largest", "min": " / smallest"}
+
+
+@dataclass(frozen=True)
+class Spot:
+    """What one panel shows.
+
+    Attributes
+    ----------
+    results : Results
+    layout : FigureLayout
+        Settled: with its axes, data sets and metrics.
+    methods : sequence of str
+        Those with results, in the order of the legend.
+    dataset, metric, method : str
+        What the panel is of; empty for a dimension that its lines or its axis show.
+    title, label : str
+        Above the panel, and along the axis of the metric, where the layout has them.
+    """
+
+    results: Results
+    layout: FigureLayout
+    methods: Sequence[str]
+    dataset: str = ""
+    metric: str = ""
+    method: str = ""
+    title: str = ""
+    label: str = ""
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets of the layout that have results."""
+        return [name for name in self.layout.datasets or () if name in self.results.with_results]
+
+    def number(self, method: str) -> int:
+        """The method's number, which sets its colour and marker."""
+        return self.results.methods.index(method)
+
+    def look_up(self, places: pd.DataFrame) -> pd.DataFrame:
+        """The numbers at some places; the spot's subject and the layout's `at` say what `places` does not."""
+        fixed = {
+            "dataset": self.dataset,
+            "method": self.method,
+            "metric": self.metric,
+            **self.layout.at,
+        }
+        cells = self.results.at(places.assign(**{name: fixed[name] for name in fixed if name not in places}))
+        return self.add_spread(cells)
+
+    def add_spread(self, cells: pd.DataFrame) -> pd.DataFrame:
+        """The column `spread` is what the layout's `band` shows: 0 where it shows none, NaN where it is not known."""
+        columns = SPREAD_COLUMNS[self.layout.band]
+        return cells.assign(spread=cells[columns[0]] if columns else 0.0)
+
+    def normalise(self, cells: pd.DataFrame, by: str) -> pd.DataFrame:
+        """Divide the means of each group by the largest or the smallest of them, where the layout asks for it.
+
+        Raises
+        ------
+        ResultsError
+            When that is 0.
+        """
+        what = self.layout.normalise
+        if what == "none":
+            return cells
+        unit = cells.groupby(by, sort=False, observed=True)["mean"].transform(what)
+        nought = cells.loc[unit == 0, by]
+        if len(nought):
+            raise ResultsError(f"normalise: {what}: the value of {nought.iloc[0]} to divide by is 0")
+        return cells.assign(mean=cells["mean"] / unit, spread=cells["spread"] / unit)
+
+    def name_metric(self, metric: str) -> str:
+        """A metric's printed name."""
+        return shorten_name(self.results.metric_facts(metric).title)
+
+    def name_path(self, path: str) -> str:
+        """A swept path's short name."""
+        return shorten_name(shorten_path(path, self.results.swept))
+
+    def head(self, ax: Axes) -> None:
+        """Set the title: the layout's; or the data set where there is a panel for each.
+
+        And the metric where no axis has its name.
+        """
+        panels = self.layout.panels
+        parts = []
+        if isinstance(panels, str) and "datasets" in panels:
+            parts.append(shorten_name(self.dataset))
+        if isinstance(panels, str) and "metrics" in panels and self.layout.draw == "heatmap":
+            parts.append(self.name_metric(self.metric))
+        ax.set_title(self.title or ": ".join(parts), parse_math=bool(self.title))
+
+    def label_values(self, ax: Axes) -> None:
+        """Label the axis of the metric."""
+        label = self.label
+        if not label:
+            label = self.name_metric(self.metric) if self.metric else "value"
+        ax.set_ylabel(label + _SHARES[self.layout.normalise], parse_math=bool(self.label))
+        ax.set_yscale(self.layout.y_scale)
+
+    def label_path(self, ax: Axes) -> None:
+        """Label the horizontal axis of a swept path."""
+        layout = self.layout
+        own = layout.x_label
+        if layout.x_label_percent and all(value.endswith("%") for value in self.results.values(layout.x)):
+            own = layout.x_label_percent
+        label_below(ax, own or self.name_path(layout.x), parse_math=bool(own))  # a path is a path, whatever is in it
