@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mlcdr import __version__
@@ -40,6 +39,7 @@ from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.tables import tables
+from mlcdr.tables.markup import open_template
 from mlcdr.tables.sheet import Sheet
 from mlcdr.whole_files import write_forms
 
@@ -79,14 +79,7 @@ def make_page(folder: Path) -> str:
     templates = Path(__file__).parent / "templates"
     style = (templates / "report.css").read_text(encoding="utf-8")
     script = (templates / "report.js").read_text(encoding="utf-8")
-    environment = Environment(
-        loader=PackageLoader("mlcdr.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html").render(
+    return open_template("mlcdr.report", "templates/report.html").render(
         style=Markup(style),
         script=Markup(script),
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),

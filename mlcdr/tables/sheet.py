@@ -62,20 +62,14 @@ def template(pattern: str, **values: str) -> Text:
     if len(parts) % 2 == 0:
         raise ValueError("a dollar sign has no partner")
     escaped = {name: escape_latex(value) for name, value in values.items()}
-    plain = latex = ""
-    for k, part in enumerate(parts):
-        plain += part.format(**values)
-        is_mathematics = k % 2 == 1
-        latex += f"${part.format(**escaped)}$" if is_mathematics else _fill_latex(part, escaped)
-    return Text(plain, latex)
-
-
-def _fill_latex(pattern: str, escaped: dict[str, str]) -> str:
-    """The pattern's own text escaped, its `{name}`s filled in."""
     latex = ""
-    for piece in re.split(r"(\{\w*\})", pattern):
-        latex += piece.format(**escaped) if piece.startswith("{") else escape_latex(piece)
-    return latex
+    for k, part in enumerate(parts):
+        if k % 2:
+            latex += f"${part.format(**escaped)}$"
+            continue
+        for piece in re.split(r"(\{\w*\})", part):
+            latex += piece.format(**escaped) if piece.startswith("{") else escape_latex(piece)
+    return Text("".join(parts).format(**values), latex)
 
 
 def signed(value: float, digits: int) -> str:
@@ -135,6 +129,10 @@ class Sheet:
     def is_left(self, j: int) -> bool:
         """Whether column `j` is set flush left."""
         return j < self.stub or j in self.left
+
+    def has_bold_number(self, row: Sequence[Text]) -> bool:
+        """Whether a number of a row is bold."""
+        return any(cell.bold and not self.is_left(j) for j, cell in enumerate(row))
 
     def align(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
         """The cells of a row, padded to the widths of the columns."""
