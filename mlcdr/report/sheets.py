@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
 import pandas as pd
 
 from mlcdr.comparison.comparison import Comparison
+from mlcdr.errors import plural
 from mlcdr.results.frame import make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
 from mlcdr.tables.cells import mark_best
 from mlcdr.tables.notes import BOLD, Shown, list_notes
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.text_format import format_mean, shorten_path
 
 _TIMES = {"fit_seconds": "Fitting", "predict_seconds": "Predicting"}
@@ -36,23 +38,29 @@ def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | 
     ranks = pd.DataFrame([each.average_ranks for each in compared])
     rows: list[tuple[str | Text, ...]] = []
     for method in results.methods:
-        if method in ranks:
-            best = ranks[method] == ranks.min(axis=1)
-            cells = map(_show_rank, ranks[method], best)
-            rows.append((method, *cells))
+        if method not in ranks:
+            continue
+        is_best = ranks[method] == ranks.min(axis=1)
+        rows.append((method, *map(_show_rank, ranks[method], is_best)))
     titles = [name_metric(results, each.metric) for each in compared]
-    what = "pairs of data set and point of the sweep" if results.swept else "data sets"
     over = {len(each.ranked) for each in compared}
-    places = f" over {max(over)} {what}" if len(over) == 1 else ""
+    places = f" over {_count_places(results, max(over))}" if len(over) == 1 else ""
     notes = ["Bold: the lowest of its column."]
     for title, each in zip(titles, compared, strict=True):
-        if each.left_out:
-            notes.append(f"{title}: over {len(each.ranked)} of {len(each.ranked) + len(each.left_out)} {what}.")
+        n_ranked, n_left_out = len(each.ranked), len(each.left_out)
+        if n_left_out:
+            notes.append(f"{title}: over {n_ranked} of {_count_places(results, n_ranked + n_left_out)}.")
     return make_sheet(f"Average rank{places}; 1 is the best", ("Method", *titles), rows, 1, notes)
 
 
+def _count_places(results: Results, number: int) -> str:
+    if not results.swept:
+        return plural(number, "data set")
+    return f"{plural(number, 'pair')} of data set and point of the sweep"
+
+
 def _show_rank(rank: float, bold: bool) -> Text:
-    return NOTHING if math.isnan(rank) else Text(f"{rank:.2f}", "", bold)
+    return NOTHING if math.isnan(rank) else text(f"{rank:.2f}", bold)
 
 
 def tabulate_numbers(results: Results, dataset: str) -> Sheet:
@@ -78,16 +86,14 @@ def _list_cells(results: Results, dataset: str) -> pd.DataFrame:
 
     The best are found among all methods at one point, also those that do not have its parameters.
     """
-    rows = range(len(results.points))
-    points = pd.DataFrame(list(results.points), columns=list(results.swept), index=rows)
     places = make_places({"dataset": [dataset], "method": results.methods})
-    places = places.merge(points, how="cross")
-    places = places.merge(pd.DataFrame({"metric": results.metrics}), how="cross")
+    points = pd.DataFrame(results.points, columns=list(results.swept), index=range(len(results.points)))
+    for more in (points, pd.DataFrame({"metric": results.metrics})):
+        places = places.merge(more, how="cross")
     cells = results.at(places)
     cells["bold"] = mark_best(results, cells, [*results.swept, "metric"])
     summary = results.summary[results.summary["dataset"] == dataset]
-    own = summary[["method", *results.swept]].astype(object).drop_duplicates()
-    return cells.merge(own)
+    return cells.merge(summary[["method", *results.swept]].astype(object).drop_duplicates())
 
 
 def _show_number(results: Results, cell: dict) -> Text:
@@ -136,12 +142,11 @@ def tabulate_times(results: Results) -> Sheet | None:
     spent = cells.assign(total=cells["mean"] * cells["n"])
     spent = spent.groupby(["dataset", "method", "metric"], observed=True)[["total", "n"]].sum()
     rows = []
-    for dataset in results.datasets:
-        for method in results.methods:
-            times: list[str] = []
-            for metric in measured:
-                times += _show_time(spent, (dataset, method, metric))
-            rows.append((dataset, method, *times))
+    for dataset, method in itertools.product(results.datasets, results.methods):
+        times: list[str] = []
+        for metric in measured:
+            times += _show_time(spent, (dataset, method, metric))
+        rows.append((dataset, method, *times))
     heads = ["Dataset", "Method"]
     for metric in measured:
         heads += [f"{_TIMES[metric]}, s per trial", f"{_TIMES[metric]}, s in all"]
@@ -163,22 +168,21 @@ def tabulate_runs(manifest: Manifest) -> Sheet | None:
     """The runs that computed trials of this folder."""
     if not manifest.computed_by:
         return None
-    heads = ("Started", "Seconds", "Trials computed", "Failed", "Jobs", "Machine", "Python", "mlcdr")
     rows = []
     for run in manifest.computed_by:
-        machine = f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores"
-        facts = [
-            show_time(run.started) or None,
-            run.seconds,
-            run.trials.computed,
-            run.trials.failed,
-            run.jobs,
-            machine.strip(),
-            run.python,
-            run.mlcdr,
-        ]
-        rows.append([DASH if fact is None else str(fact) for fact in facts])
-    return make_sheet("Runs that computed trials", heads, rows, 1, left=(5, 6, 7))
+        facts = {
+            "Started": show_time(run.started) or None,
+            "Seconds": run.seconds,
+            "Trials computed": run.trials.computed,
+            "Failed": run.trials.failed,
+            "Jobs": run.jobs,
+            "Machine": f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores".strip(),
+            "Python": run.python,
+            "mlcdr": run.mlcdr,
+        }
+        rows.append({head: DASH if fact is None else str(fact) for head, fact in facts.items()})
+    cells = [list(row.values()) for row in rows]
+    return make_sheet("Runs that computed trials", list(rows[0]), cells, 1, left=(5, 6, 7))
 
 
 def show_time(started: str) -> str:

@@ -44,13 +44,11 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int) -> Figu
     figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.add_subplot()
     for k, (method, points) in enumerate(cells.groupby("method", sort=False, observed=True)):
-        x = points["frequency"].to_numpy()
-        y = points["value"].to_numpy()
-        axes.plot(x, y, ".", color=styles.colour(k), alpha=0.3, markersize=3, markeredgewidth=0)
-        groups = np.array_split(np.arange(len(x)), min(_BINS, len(x)))
-        middles = [x[group].mean() for group in groups]
-        means = [y[group].mean() for group in groups]
-        axes.plot(middles, means, label=method.replace("$", r"\$"), **styles.curve(k))
+        xy = points[["frequency", "value"]].to_numpy()
+        axes.plot(*xy.T, ".", color=styles.colour(k), alpha=0.3, markersize=3, markeredgewidth=0)
+        groups = np.array_split(xy, min(_BINS, len(xy)))
+        means = np.array([group.mean(axis=0) for group in groups])
+        axes.plot(*means.T, label=method.replace("$", r"\$"), **styles.curve(k))
     if cells["frequency"].min() > 0:
         axes.set_xscale("log")
     axes.set_xlabel("share of instances that have the label")
