@@ -64,7 +64,8 @@ def draw_curves(results: Results, dataset: str, prefix: str) -> tuple[list[Chart
     if not several:
         return [], 0
     path = several[-1]
-    others = {each: results.values(each) for each in results.swept if each != path and results.values(each)}
+    others = {each: results.values(each) for each in results.swept if results.values(each)}
+    del others[path]
     settings = list(itertools.product(*others.values()))
     charts = []
     for k, setting in enumerate(settings[:_SETTINGS]):
@@ -115,7 +116,8 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
         ax.set_ylabel(shorten_name(results.metric_facts(criterion).title), parse_math=False)
         for method, own in points.groupby("method", sort=False, observed=True):
             look = styles.mark(results.methods.index(method))
-            (line,) = ax.plot(own[path].map(places), own["mean"], linestyle="none", **look)
+            x = own[path].map(places)
+            (line,) = ax.plot(x, own["mean"], linestyle="none", **look)
             _name_line(line, hover, [_name_tried(point, tuned) for point in own.to_dict("records")])
             legend[method] = line
     add_legend(figure, legend, "")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlcdr.comparison.comparison import Comparison
 from mlcdr.errors import plural
-from mlcdr.results.frame import make_places, paths_of
+from mlcdr.results.frame import group, make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
 from mlcdr.tables.cells import mark_best
@@ -67,7 +67,7 @@ def tabulate_numbers(results: Results, dataset: str) -> Sheet:
     """Every mean of a data set: methods and points down, metrics across."""
     cells = _list_cells(results, dataset)
     rows: list[tuple[str | Text, ...]] = []
-    for (method, *point), places in cells.groupby(["method", *results.swept], sort=False, observed=True):
+    for (method, *point), places in group(cells, ["method", *results.swept]):
         shown = [_show_number(results, cell) for cell in places.to_dict("records")]
         rows.append((method, *(value or DASH for value in point), *shown))
     heads = ["Method", *(shorten_path(path, results.swept) for path in results.swept)]
@@ -87,7 +87,8 @@ def _list_cells(results: Results, dataset: str) -> pd.DataFrame:
     The best are found among all methods at one point, also those that do not have its parameters.
     """
     places = make_places({"dataset": [dataset], "method": results.methods})
-    points = pd.DataFrame(results.points, columns=list(results.swept), index=range(len(results.points)))
+    numbers = range(len(results.points))
+    points = pd.DataFrame(results.points, numbers, list(results.swept))
     for more in (points, pd.DataFrame({"metric": results.metrics})):
         places = places.merge(more, how="cross")
     cells = results.at(places)
@@ -117,7 +118,7 @@ def tabulate_choices(results: Results, dataset: str) -> Sheet | None:
         return None
     paths = [path for path in paths_of(chosen) if (results.chosen[path] != "").any()]  # those of a tuned method
     rows = []
-    groups = chosen.groupby(["method", *paths, "parameter"], sort=False, observed=True)["value"]
+    groups = group(chosen, ["method", *paths, "parameter"])["value"]
     for (method, *point, parameter), values in groups:
         rows.append((method, *(value or DASH for value in point), parameter, _count_values(values)))
     heads = ("Method", *(shorten_path(path, paths) for path in paths), "Parameter", "Chosen (how often)")
@@ -140,7 +141,7 @@ def tabulate_times(results: Results) -> Sheet | None:
         return None
     cells = results.summary[results.summary["metric"].isin(measured)]
     spent = cells.assign(total=cells["mean"] * cells["n"])
-    spent = spent.groupby(["dataset", "method", "metric"], observed=True)[["total", "n"]].sum()
+    spent = group(spent, ["dataset", "method", "metric"])[["total", "n"]].sum()
     rows = []
     for dataset, method in itertools.product(results.datasets, results.methods):
         times: list[str] = []

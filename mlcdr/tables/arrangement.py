@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -64,6 +65,11 @@ class Arrangement:
     def stub(self) -> list[str]:
         """Those of the layout's `rows` that have a column of labels."""
         return [name for name in self.layout.rows if name not in self.layout.row_labels]
+
+    def cells_of(self, row: Any) -> list[dict[str, Any]]:
+        """The cells of a row, from left to right."""
+        first = row * len(self.columns)
+        return self.cells.iloc[first : first + len(self.columns)].to_dict("records")
 
     @cached_property
     def facts(self) -> dict[str, MetricFacts]:

@@ -37,7 +37,8 @@ def mark_values(ax: Axes, values: Sequence[str]) -> None:
     logarithmic = ax.get_xscale() == "log"
     ticks = _choose_ticks(np.log(places) if logarithmic else places, names, _count_letters(ax))
     if len(ticks) == len(values) or logarithmic:
-        ax.set_xticks([places[k] for k in ticks], [names[k] for k in ticks], parse_math=False)
+        shown = [names[k] for k in ticks]
+        ax.set_xticks([places[k] for k in ticks], shown, parse_math=False)
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         whole = all(map(float.is_integer, places))

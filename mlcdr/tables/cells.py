@@ -12,9 +12,7 @@ def mark_best(results: Results, cells: pd.DataFrame, by: list[str], within_one_s
     """Which cells are the best of their group, of those that can be compared (`mlcdr.results.frame.are_best`)."""
     there = cells[cells["n"] > 0]
     rivals = there[results.are_comparable(there, by)]
-    higher = {}
-    for metric in rivals["metric"].unique():
-        higher[metric] = results.metric_facts(metric).higher_is_better
+    higher = {metric: results.metric_facts(metric).higher_is_better for metric in rivals["metric"].unique()}
     best = are_best(rivals, by, higher, within_one_se)
     return best.reindex(cells.index, fill_value=False)
 

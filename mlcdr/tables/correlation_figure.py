@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -42,7 +41,9 @@ def draw_correlations(dataset: Dataset, order: str = "auto") -> Figure:
     side = 66.0 + 0.9 * len(names) + 1.3 * max(map(len, names), default=0)  # millimetres, with room for names
     figure = empty_figure(2 * (side + 18), 2 * (side + 14) + 12)
     chance = _CHANCE / math.sqrt(dataset.n_instances)
-    for ax, (title, values) in zip(figure.subplots(2, 2).ravel(), _measure(dataset, counts).items(), strict=True):
+    measures = _measure(dataset, counts)
+    axes = figure.subplots(2, 2).ravel()
+    for ax, (title, values) in zip(axes, measures.items(), strict=True):
         signed = title.startswith("(d)")
         _draw_heat_map(ax, values[np.ix_(at, at)], names, chance if signed else None)
         ax.set_title(title)
@@ -79,17 +80,27 @@ def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float 
     np.fill_diagonal(values, np.nan)
     top, most = _choose_range(values, bool(names))
     if chance is None:
-        look: dict[str, Any] = {"cmap": "magma_r", "norm": PowerNorm(0.5, vmin=0.0, vmax=top)}
+        norm: Normalize = PowerNorm(0.5, vmin=0.0, vmax=top)
+        colours = "magma_r"
         ticks = np.array([0.0, 0.05, 0.25, 0.5, 1.0]) * top
         beyond = "max"
     else:
         top = max(top, 2 * chance)
-        look = {"cmap": "PuOr", "norm": Normalize(-top, top)}
+        norm = Normalize(-top, top)
+        colours = "PuOr"
         ticks = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * top
         beyond = "both"
-    look["interpolation"] = "nearest" if len(values) <= 2 * _FEW else "auto"
+    smooth = "nearest" if len(values) <= 2 * _FEW else "auto"
     bar_style = {"fraction": 0.05, "extend": "neither" if top >= most else beyond}
-    _, bar = draw_matrix(ax, values, bar_style, aspect="equal", **look)
+    _, bar = draw_matrix(
+        ax,
+        values,
+        bar_style,
+        cmap=colours,
+        norm=norm,
+        aspect="equal",
+        interpolation=smooth,
+    )
     bar.set_ticks([float(f"{tick:.2g}") if abs(tick) < top else float(tick) for tick in ticks])
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}".replace("-", "−")))
     bar.ax.minorticks_off()

@@ -156,7 +156,8 @@ def _draw_steps(ax: Axes, counts: Any) -> None:
 def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
     """Bars with names at their left and numbers at their right, the first on top."""
     bars = ax.barh(range(len(names)), counts, height=0.75, color=_BLUE)
-    ax.set_yticks(range(len(names)), [shorten_name(name, _LONGEST) for name in names], parse_math=False)
+    shown = [shorten_name(name, _LONGEST) for name in names]
+    ax.set_yticks(range(len(names)), shown, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     shares = ["<1%" if 0 < count < 0.005 * n else f"{count / n:.0%}" for count in counts]
     texts = [f"{count:,} ({share})" for count, share in zip(counts, shares, strict=True)]
@@ -201,8 +202,14 @@ def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
     legend: dict[str, Any] = {}
     for k in range(coloured):
         name = f"{_name_set(found.sets[k], dataset.label_names)} ({found.counts[k]:,})"
-        look: dict[str, Any] = {"marker": styles.marker(k), "facecolors": "none", "edgecolors": styles.colour(k)}
-        look |= {"linewidths": 0.6, "alpha": 0.8, "zorder": 2}
+        look: dict[str, Any] = {
+            "marker": styles.marker(k),
+            "facecolors": "none",
+            "edgecolors": styles.colour(k),
+            "linewidths": 0.6,
+            "alpha": 0.8,
+            "zorder": 2,
+        }
         legend[name] = _scatter(ax, Z[found.of_rows == k], size, **look)
     rest = Z[found.of_rows >= coloured]
     if len(rest):
@@ -211,7 +218,7 @@ def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
         legend[others] = _scatter(ax, rest, 0.6 * size, **look)
     ax.set(xlabel=axis_names[0], ylabel=axis_names[1])
     ax.tick_params(labelbottom=False, labelleft=False, length=0)
-    look = {"ncols": 2, "frameon": False, "fontsize": 7.0, "markerscale": 1.3}
+    look = {"ncols": 2, "fontsize": 7.0, "markerscale": 1.3}
     written = figure.legend(legend.values(), legend, loc="outside lower center", **look)
     for text in written.get_texts():
         text.set_parse_math(False)
@@ -233,10 +240,12 @@ def _count_coloured(found: LabelSets) -> int:
 def project(dataset: Dataset, projection: str) -> tuple[Array, tuple[str, str]]:
     """Two coordinates of each instance (n×2), and what they are; zeros where the features have no second direction."""
     moments = Moments.from_arrays(dataset.X, dataset.Y)
-    spaces: dict[str, Any] = {"Principal component": PCA(n_components=None if min(dataset.X.shape) < 2 else 2)}
+    two_components = None if min(dataset.X.shape) < 2 else 2
+    spaces: dict[str, Any] = {}
     if projection == "opls":
-        opls = OPLS(n_components=None if dataset.n_features < 2 else 2, alpha=1.0)
-        spaces = {"OPLS direction": opls, **spaces}
+        two_directions = None if dataset.n_features < 2 else 2
+        spaces["OPLS direction"] = OPLS(n_components=two_directions, alpha=1.0)
+    spaces["Principal component"] = PCA(n_components=two_components)
     columns: list[Array] = []
     names: list[str] = []
     for name, space in spaces.items():

@@ -125,7 +125,8 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
     elif len(swept) == 1:
         found.append(("curves", {}))
     elif any(not _lacks_any(results, method, swept[-2:]) for method in results.methods):
-        found.append(("heatmap", {"at": {path: first[path] for path in swept[:-2]}}))
+        others = {path: first[path] for path in swept[:-2]}
+        found.append(("heatmap", {"at": others}))
     else:  # no method has two of them: each has a figure along its own
         for path in swept:
             others = {other: value for other, value in first.items() if other != path}
@@ -174,9 +175,11 @@ def _refuse_strange_values(results: Results, layout: FigureLayout, entry: Layout
         if value not in known:
             where = _locate(results, entry)
             raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {', '.join(known)})")
-    if layout.draw == "curves" and layout.x_scale == "log" and min(place_values(results.values(layout.x))) <= 0:
-        where = _locate(results, entry)
-        raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
+    if layout.draw == "curves" and layout.x_scale == "log":
+        places = place_values(results.values(layout.x))
+        if min(places) <= 0:
+            where = _locate(results, entry)
+            raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
 
 
 def _locate(results: Results, entry: LayoutSpec) -> str:

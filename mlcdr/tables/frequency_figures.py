@@ -45,7 +45,14 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int) -> Figu
     axes = figure.add_subplot()
     for k, (method, points) in enumerate(cells.groupby("method", sort=False, observed=True)):
         xy = points[["frequency", "value"]].to_numpy()
-        axes.plot(*xy.T, ".", color=styles.colour(k), alpha=0.3, markersize=3, markeredgewidth=0)
+        axes.plot(
+            *xy.T,
+            ".",
+            color=styles.colour(k),
+            alpha=0.3,
+            markersize=3,
+            markeredgewidth=0,
+        )
         groups = np.array_split(xy, min(_BINS, len(xy)))
         means = np.array([group.mean(axis=0) for group in groups])
         axes.plot(*means.T, label=method.replace("$", r"\$"), **styles.curve(k))
@@ -54,7 +61,7 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int) -> Figu
     axes.set_xlabel("share of instances that have the label")
     axes.set_ylabel(metric.replace("_", " "))
     axes.set_title(dataset, parse_math=False)
-    figure.legend(loc="outside right upper", frameon=False)
+    figure.legend(loc="outside right upper")
     count = min(_BINS, n_labels)
-    figure.supxlabel(f"Points: labels; lines: means of {count} groups of labels of similar frequency", fontsize=7)
+    figure.supxlabel(f"Points: labels; lines: means of {count} groups of labels of similar frequency")
     return figure

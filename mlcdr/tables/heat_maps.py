@@ -69,7 +69,8 @@ def _mark_every(axis: Axis, values: Sequence[str]) -> None:
 def _frame_best(ax: Axes, gains: np.ndarray) -> None:
     best = np.nanmax(gains, initial=-math.inf)
     for i, j in np.argwhere(gains == best):
-        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=_FRAME, linewidth=1.6))
+        corner = (j - 0.5, i - 0.5)
+        ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=_FRAME, linewidth=1.6))
 
 
 def _write_cells(ax: Axes, cells: np.ndarray, image: AxesImage) -> None:

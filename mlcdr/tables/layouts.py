@@ -107,6 +107,7 @@ _FOLDER = Path(__file__).parent / "layouts"
 Spread = Literal["standard_error", "std", "none"]
 Scale = Literal["linear", "log"]
 
+DIMENSIONS = ("dataset", "metric", "method")
 LINE_KINDS = {"methods": "method", "datasets": "dataset", "metrics": "metric"}
 """What a line may stand for, other than a swept path."""
 TIMES = ("execution_seconds", "fit_seconds", "predict_seconds")
@@ -171,7 +172,8 @@ class TableLayout(_Layout):
     @property
     def paths(self) -> tuple[str, ...]:
         """The swept paths among rows and columns (of a settled layout)."""
-        return tuple(name for name in (*self.rows, *self.columns) if name not in ("dataset", "method", "metric"))
+        names = (*self.rows, *self.columns)
+        return tuple(name for name in names if name not in DIMENSIONS)
 
     def settle(self, swept: Iterable[str], measured: Sequence[str] = ()) -> TableLayout:
         """The layout with its columns named, and with the swept paths that it does not name among the rows."""
@@ -286,7 +288,7 @@ class FigureLayout(_Layout):
         shown = {self.x, *(kind.removesuffix("s") for kind in self.panels_of.split("_by_"))}
         if self.draw != "heatmap":
             shown.add(LINE_KINDS.get(self.lines, ""))
-        return tuple(each for each in ("dataset", "metric", "method") if each not in shown)
+        return tuple(each for each in DIMENSIONS if each not in shown)
 
     @property
     def panels_of(self) -> str:

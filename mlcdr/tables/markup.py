@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlcdr.tables.escaping import escape_latex, escape_markdown, guard_line
 from mlcdr.tables.terminal import measure_columns
@@ -29,7 +29,7 @@ _DELIMITERS = {
 
 
 @cache
-def open_template(package: str, path: str, **delimiters: str) -> Template:
+def open_template(package: str, path: str, **delimiters: Any) -> Template:
     """The template in a file of a package; what it puts into HTML is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 

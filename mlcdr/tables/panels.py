@@ -99,8 +99,10 @@ def _draw_curve(ax: Axes, line: pd.DataFrame, label: str, k: int) -> Line2D:
     """A line with its band."""
     (drawn,) = ax.plot(line["x"], line["mean"], label=label, **styles.curve(k))
     spread = line["spread"].fillna(0.0)
-    low, high = line["mean"] - spread, line["mean"] + spread
-    ax.fill_between(line["x"], low, high, color=styles.colour(k), alpha=0.2, linewidth=0, zorder=2)
+    low = line["mean"] - spread
+    high = line["mean"] + spread
+    band_style: dict[str, Any] = {"color": styles.colour(k), "alpha": 0.2, "linewidth": 0}
+    ax.fill_between(line["x"], low, high, zorder=2, **band_style)
     return drawn
 
 
@@ -171,21 +173,20 @@ def _draw_bar(ax: Axes, cell: pd.Series, x: float, width: float, k: int) -> Patc
 def _draw_box(ax: Axes, values: Sequence[float], x: float, width: float, k: int) -> Line2D:
     """Quartiles and median, whiskers to the furthest value within 1.5 times the box, the others as dots; the mean."""
     if values:
-        colour = styles.colour(k)
-        thin = {"color": colour, "linewidth": 0.9}
+        own = {"color": styles.colour(k)}
         ax.boxplot(
             [values],
             positions=[x],
             widths=0.75 * width,
             manage_ticks=False,
-            patch_artist=True,
-            boxprops={"facecolor": "white", "edgecolor": colour, "linewidth": 1.0, "linestyle": styles.line(k)},
-            medianprops={"color": colour, "linewidth": 1.6},
-            whiskerprops=thin,
-            capprops=thin,
-            flierprops={"markersize": 2.5, **styles.mark(k), "markeredgewidth": 0.6},
+            boxprops={"facecolor": "white", "edgecolor": styles.colour(k), "linestyle": styles.line(k)},
+            medianprops=own,
+            whiskerprops=own,
+            capprops=own,
+            flierprops={**styles.mark(k), "markersize": 2.5, "markeredgewidth": 0.6},
         )
-        ax.plot(x, np.mean(values), linestyle="none", markersize=3.2, zorder=4, **styles.mark(k))
+        mean_style: dict[str, Any] = {**styles.mark(k), "linestyle": "none", "markersize": 3.2}
+        ax.plot(x, np.mean(values), zorder=4, **mean_style)
     return Line2D([], [], **styles.mark(k))
 
 
@@ -233,5 +234,6 @@ def _pair_with_time(spot: Spot) -> pd.DataFrame:
         cells = cells[cells[path].isin([value, ""])]  # "" of a method without the parameter
     keys = ["method", *spot.results.swept]
     times = cells[cells["metric"] == spot.layout.x].assign(time=cells["mean"])
-    paired = cells[cells["metric"] == spot.metric].merge(times[[*keys, "time"]], on=keys)
+    means = cells[cells["metric"] == spot.metric]
+    paired = means.merge(times[[*keys, "time"]], on=keys)
     return spot.add_spread(paired.sort_values(keys))

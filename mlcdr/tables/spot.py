@@ -63,8 +63,11 @@ class Spot:
             "metric": self.metric,
             **self.layout.at,
         }
-        cells = self.results.at(places.assign(**{name: fixed[name] for name in fixed if name not in places}))
-        return self.add_spread(cells)
+        whole = places.copy()
+        for name, value in fixed.items():
+            if name not in whole:
+                whole[name] = value
+        return self.add_spread(self.results.at(whole))
 
     def add_spread(self, cells: pd.DataFrame) -> pd.DataFrame:
         """The column `spread` is what the layout's `band` shows: 0 where it shows none, NaN where it is not known."""
@@ -101,11 +104,11 @@ class Spot:
 
         And the metric where no axis has its name.
         """
-        panels = self.layout.panels
+        panels = self.layout.panels if isinstance(self.layout.panels, str) else ""
         parts = []
-        if isinstance(panels, str) and "datasets" in panels:
+        if "datasets" in panels:
             parts.append(shorten_name(self.dataset))
-        if isinstance(panels, str) and "metrics" in panels and self.layout.draw == "heatmap":
+        if "metrics" in panels and self.layout.draw == "heatmap":
             parts.append(self.name_metric(self.metric))
         ax.set_title(self.title or ": ".join(parts), parse_math=bool(self.title))
 

@@ -102,18 +102,19 @@ def write_all(results: Results) -> list[Path]:
 
 def _write_rows(plan: Arrangement, marks: Marks) -> list[list[Text]]:
     digits = _choose_digits(plan)
-    names = plan.layout.rows
     # below each value of the outermost label, or below all where no other is, stand average ranks
-    outer = plan.rows[names[0]] if len(names) > 1 else pd.Series("", plan.rows.index)
+    outer, *inner = plan.layout.rows
+    groups = plan.rows[outer] if inner else pd.Series("", plan.rows.index)
     rows = []
-    for _, group in plan.rows.groupby(outer, sort=False):
+    for _, group in plan.rows.groupby(groups, sort=False):
         labels: list[Text] = []
-        cells = plan.cells[plan.cells["row"].isin(group.index)]
-        for (_, own), row in zip(cells.groupby("row"), group.to_dict("records"), strict=True):
+        for number, row in group.iterrows():
             labels = _label_row(plan, row)
-            rows.append([*labels, *(_show_cell(plan, cell, digits, marks) for cell in own.to_dict("records"))])
+            shown = [_show_cell(plan, cell, digits, marks) for cell in plan.cells_of(number)]
+            rows.append([*labels, *shown])
         if plan.layout.average_rank:
-            rows.append([*labels[:-1], text("average rank"), *_show_average_ranks(plan, cells)])
+            ranked = plan.cells[plan.cells["row"].isin(group.index)]
+            rows.append([*labels[:-1], text("average rank"), *_show_average_ranks(plan, ranked)])
     return rows
 
 
@@ -131,7 +132,7 @@ def _choose_digits(plan: Arrangement) -> dict[str, int]:
     return digits
 
 
-def _label_row(plan: Arrangement, row: Mapping[str, str]) -> list[Text]:
+def _label_row(plan: Arrangement, row: pd.Series) -> list[Text]:
     """The labels of a row; the value of a swept path may stand in that of the method."""
     labels = {name: text(_name_value(plan, name, row[name])) for name in plan.stub}
     for path, pattern in plan.layout.row_labels.items():
@@ -158,7 +159,8 @@ def _show_cell(plan: Arrangement, cell: Mapping[str, Any], digits: Mapping[str, 
     setting = _show_setting(plan, cell)
     shown = format_mean(cell["mean"], spread, digits[cell["metric"]], cell["bold"], setting)
     point = tuple(cell[path] for path in plan.results.swept)
-    mark, about = marks.get((cell["dataset"], cell["method"], point, cell["metric"]), ("", ""))
+    place = (cell["dataset"], cell["method"], point, cell["metric"])
+    mark, about = marks.get(place, ("", ""))
     return replace(shown, mark=mark, about=about)
 
 
@@ -211,7 +213,8 @@ def _show_average_ranks(plan: Arrangement, cells: pd.DataFrame) -> list[Text]:
 def _head_labels(plan: Arrangement) -> list[Text]:
     """What stands above the columns of labels."""
     named = plan.layout.headers.model_dump()
-    return [text(named.get(name) or shorten_path(name, plan.results.swept)) for name in plan.stub]
+    short = {name: shorten_path(name, plan.results.swept) for name in plan.stub}
+    return [text(named.get(name) or short[name]) for name in plan.stub]
 
 
 def _head_columns(plan: Arrangement) -> list[Text]:
@@ -283,9 +286,10 @@ def _list_records(plan: Arrangement) -> pd.DataFrame:
         keys.append("metric")
     cells = plan.cells.drop_duplicates(keys)
     records = cells[[*keys, "mean", *SPREAD_COLUMNS[plan.layout.spread]]]
-    if plan.results.grids:
-        taken = [_taken(plan, cell) for cell in cells.to_dict("records")]
-        records = records.assign(
-            setting=[";".join(f"{path}={value}" for path, value in each.items()) for each in taken]
-        )
-    return records
+    if not plan.results.grids:
+        return records
+    settings = []
+    for cell in cells.to_dict("records"):
+        taken = _taken(plan, cell)
+        settings.append(";".join(f"{path}={value}" for path, value in taken.items()))
+    return records.assign(setting=settings)

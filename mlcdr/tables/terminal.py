@@ -91,7 +91,8 @@ def _write_block(sheet: Sheet, grid: Grid, block: Sequence[int], ruled: bool, co
         elif ruled and k in sheet.groups:
             lines.append("")
         if colour and k >= 0:
-            cells = [_embolden(cell) if sheet.rows[k][j].bold else cell for j, cell in enumerate(cells)]
+            pairs = zip(cells, sheet.rows[k], strict=True)
+            cells = [_embolden(cell) if shown.bold else cell for cell, shown in pairs]
         lines.append(_GAP.join(cells[j] for j in block).rstrip())
     return lines
 
