@@ -94,7 +94,8 @@ def _list_cells(results: Results, dataset: str) -> pd.DataFrame:
     cells = results.at(places)
     cells["bold"] = mark_best(results, cells, [*results.swept, "metric"])
     summary = results.summary[results.summary["dataset"] == dataset]
-    return cells.merge(summary[["method", *results.swept]].astype(object).drop_duplicates())
+    own = summary[["method", *results.swept]].astype(object)
+    return cells.merge(own.drop_duplicates())
 
 
 def _show_number(results: Results, cell: dict) -> Text:
@@ -116,7 +117,8 @@ def tabulate_choices(results: Results, dataset: str) -> Sheet | None:
     chosen = results.chosen[results.chosen["dataset"] == dataset]
     if chosen.empty:
         return None
-    paths = [path for path in paths_of(chosen) if (results.chosen[path] != "").any()]  # those of a tuned method
+    # those of a tuned method
+    paths = [path for path in paths_of(chosen) if (results.chosen[path] != "").any()]
     rows = []
     groups = group(chosen, ["method", *paths, "parameter"])["value"]
     for (method, *point, parameter), values in groups:
@@ -169,6 +171,7 @@ def tabulate_runs(manifest: Manifest) -> Sheet | None:
     """The runs that computed trials of this folder."""
     if not manifest.computed_by:
         return None
+    heads: list[str] = []
     rows = []
     for run in manifest.computed_by:
         facts = {
@@ -181,9 +184,9 @@ def tabulate_runs(manifest: Manifest) -> Sheet | None:
             "Python": run.python,
             "mlcdr": run.mlcdr,
         }
-        rows.append({head: DASH if fact is None else str(fact) for head, fact in facts.items()})
-    cells = [list(row.values()) for row in rows]
-    return make_sheet("Runs that computed trials", list(rows[0]), cells, 1, left=(5, 6, 7))
+        heads = list(facts)
+        rows.append([DASH if fact is None else str(fact) for fact in facts.values()])
+    return make_sheet("Runs that computed trials", heads, rows, 1, left=(5, 6, 7))
 
 
 def show_time(started: str) -> str:

@@ -13,7 +13,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.results.frame import make_places, order_columns
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.tables.cells import clear_absent, mark_best
+from mlcdr.tables.cells import clear_absent, lacks_all, mark_best
 from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TableLayout
 
@@ -102,8 +102,8 @@ def arrange(results: Results, layout: TableLayout, name: str) -> Arrangement:
     cells["bold"] = is_best & (layout.bold != "none")
     cells["blank"] = False
     if layout.lacking == "last" and paths:
-        without = [all(results.lacks(method, path) for path in paths) for method in cells["method"]]
-        cells["blank"] = pd.Series(without) & (cells["column"] != columns[-1])
+        without = [method for method in domain["method"] if lacks_all(results, method, paths)]
+        cells["blank"] = cells["method"].isin(without) & (cells["column"] != columns[-1])
     return Arrangement(results, layout, name, domain, tuple(columns), rows, clear_absent(results, cells))
 
 
@@ -149,7 +149,8 @@ def _points_of_any(points: pd.DataFrame) -> pd.DataFrame:
 def _list_places(layout: TableLayout, domain: Domain, rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """The place of each cell, row by row."""
     heads = pd.DataFrame({"column": columns}, dtype=object)
-    places = rows.assign(row=range(len(rows))).merge(heads, how="cross")
+    numbered = rows.assign(row=range(len(rows)))
+    places = numbered.merge(heads, how="cross")
     for name in layout.columns:
         places[name] = places["column"]
     if "metric" not in places:

@@ -148,12 +148,13 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     ResultsError
         When a file cannot be written, or a text of a layout is no mathematics that can be set.
     """
-    title = shorten_name(title, _HEADING)
-    return write_forms(stem, {ending: _picture(figure, ending, title, stem, _PNG_DPI) for ending in ("svg", "png")})
+    forms = {ending: _picture(figure, ending, title, stem, _PNG_DPI) for ending in ("svg", "png")}
+    return write_forms(stem, forms)
 
 
 def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: int) -> bytes:
     """A figure as an SVG or PNG file, without a date; `place` is for the message."""
+    title = shorten_name(title, _HEADING)
     about: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Creator": "mlcdr", "Title": title},
         "png": {"Software": "mlcdr", "Title": title},

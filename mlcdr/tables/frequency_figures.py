@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.canvas import STYLE, Drawing, write_drawings
@@ -31,7 +32,7 @@ def write_all(results: Results, labels: pd.DataFrame) -> list[Path]:
 
 def draw_all(results: Results, labels: pd.DataFrame) -> Iterator[Drawing]:
     """The figure of each data set and metric."""
-    for (dataset, metric), cells in labels.groupby(["dataset", "metric"], sort=False, observed=True):
+    for (dataset, metric), cells in group(labels, ["dataset", "metric"]):
         title = f"{results.name}: {metric} by label, {dataset}"
         stem = f"labels_{layouts.file_name(dataset)}_{metric}"
         n_labels = labels.loc[labels["dataset"] == dataset, "label"].nunique()

@@ -14,7 +14,7 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
 from mlcdr.results.frame import make_places
-from mlcdr.tables.spot import Legend, Spot
+from mlcdr.tables.spot import Legend, Spot, write_text
 from mlcdr.tables.text_format import shorten_name
 
 _WRITTEN = 144  # cells up to which each has its number
@@ -45,7 +45,8 @@ def draw_heat_map(ax: Axes, spot: Spot) -> Legend:
     cells = found["mean"].to_numpy(float).reshape(len(down), len(across))
     better = results.metric_facts(spot.metric).higher_is_better
     colours = "cividis_r" if better is False else "cividis"
-    image, bar = draw_matrix(ax, cells, {"fraction": 0.06}, cmap=colours, aspect="auto", origin="lower")
+    look = {"cmap": colours, "aspect": "auto", "origin": "lower"}
+    image, bar = draw_matrix(ax, cells, {"fraction": 0.06}, **look)
     bar.outline.set_visible(False)
     largest = np.nanmax(np.abs(cells), initial=0)
     if cells.size <= _WRITTEN and largest < _WIDEST and len(across) <= _TICKS:
@@ -55,7 +56,7 @@ def draw_heat_map(ax: Axes, spot: Spot) -> Legend:
     _mark_every(ax.xaxis, across)
     _mark_every(ax.yaxis, down)
     spot.label_path(ax)
-    ax.set_ylabel(spot.label or spot.name_path(layout.y), parse_math=bool(spot.label))
+    write_text(ax.set_ylabel, spot.label, spot.name_path(layout.y))
     return {}
 
 

@@ -18,8 +18,10 @@ from mlcdr.experiment.splits import KFold, Shuffle, number_of_splits
 from mlcdr.results import metric_facts
 from mlcdr.results.best import tuned_paths
 from mlcdr.results.failures import join_some
+from mlcdr.results.frame import group
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
+from mlcdr.tables.cells import lacks_all
 from mlcdr.tables.layouts import Spread
 from mlcdr.tables.sheet import DASH
 from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_path
@@ -99,8 +101,7 @@ def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
     if shown.results.joined or not isinstance(splits, Shuffle | KFold):
         return
     planned = number_of_splits(splits)
-    of_dataset = shown.results.summary.groupby("dataset", sort=False, observed=True)
-    most = of_dataset["n"].max()
+    most = group(shown.results.summary, ["dataset"])["n"].max()
     short = [f"{dataset} ({n} of {planned})" for dataset, n in most.items() if n < planned]
     if short:
         yield f"Not all splits have results: {join_words(short)}."
@@ -109,7 +110,7 @@ def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
 def _name_means_over_fewer_splits(shown: Shown) -> Iterator[str]:
     if shown.results.joined:
         return
-    of_one_plan = shown.numbers.groupby(["dataset", "metric"], observed=True)
+    of_one_plan = group(shown.numbers, ["dataset", "metric"])
     cells = shown.numbers.assign(most=of_one_plan["n"].transform("max"))
     fewer = cells[cells["n"] < cells["most"]]
     named = []
@@ -159,8 +160,7 @@ def _name_methods_without_the_parameter(shown: Shown) -> Iterator[str]:
         "last": "the number stands in the last column only",
     }
     for paths in shown.along:
-        methods = shown.cells["method"].unique()
-        lacking = [method for method in methods if all(shown.results.lacks(method, path) for path in paths)]
+        lacking = [method for method in shown.cells["method"].unique() if lacks_all(shown.results, method, paths)]
         if lacking:
             has = "have" if len(lacking) > 1 else "has"
             yield f"{join_words(lacking)} {has} no {join_words(paths, 'or')}: {where[shown.lacking]}."

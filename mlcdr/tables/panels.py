@@ -21,7 +21,7 @@ from mlcdr.tables.axes import mark_names, mark_values, place_values, stretch_tim
 from mlcdr.tables.cells import clear_absent
 from mlcdr.tables.heat_maps import draw_heat_map
 from mlcdr.tables.layouts import LINE_KINDS
-from mlcdr.tables.spot import Legend, Spot
+from mlcdr.tables.spot import Legend, Spot, write_text
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
 _GROUP = 0.8  # of the distance between two groups is filled with their boxes or bars
@@ -220,8 +220,7 @@ def _draw_scatter(ax: Axes, spot: Spot) -> Legend:
                 zorder=2,
             )
     stretch_times(ax, layout.x_scale)
-    own = layout.x_label
-    ax.set_xlabel(own or f"{spot.name_metric(layout.x)} (mean)", parse_math=bool(own))
+    write_text(ax.set_xlabel, layout.x_label, f"{spot.name_metric(layout.x)} (mean)")
     spot.label_values(ax)
     return legend
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from mlcdr.errors import ResultsError
+from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables.axes import label_below
 from mlcdr.tables.layouts import FigureLayout
@@ -18,6 +19,11 @@ from mlcdr.tables.text_format import SPREAD_COLUMNS, shorten_name, shorten_path
 Legend = dict[str, Any]
 """Label → the artist that shows it."""
 _SHARES = {"none": "", "max": " / largest", "min": " / smallest"}
+
+
+def write_text(write: Callable[..., object], own: str, otherwise: str) -> None:
+    """Write a layout's own text, in which there may be mathematics, or else a name, in which there is none."""
+    write(own or otherwise, parse_math=bool(own))
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class Spot:
         what = self.layout.normalise
         if what == "none":
             return cells
-        unit = cells.groupby(by, sort=False, observed=True)["mean"].transform(what)
+        unit = group(cells, [by])["mean"].transform(what)
         nought = cells.loc[unit == 0, by]
         if len(nought):
             raise ResultsError(f"normalise: {what}: the value of {nought.iloc[0]} to divide by is 0")
@@ -110,7 +116,7 @@ class Spot:
             parts.append(shorten_name(self.dataset))
         if "metrics" in panels and self.layout.draw == "heatmap":
             parts.append(self.name_metric(self.metric))
-        ax.set_title(self.title or ": ".join(parts), parse_math=bool(self.title))
+        write_text(ax.set_title, self.title, ": ".join(parts))
 
     def label_values(self, ax: Axes) -> None:
         """Label the axis of the metric."""
@@ -124,6 +130,7 @@ class Spot:
         """Label the horizontal axis of a swept path."""
         layout = self.layout
         own = layout.x_label
-        if layout.x_label_percent and all(value.endswith("%") for value in self.results.values(layout.x)):
+        values = self.results.values(layout.x)
+        if layout.x_label_percent and all(value.endswith("%") for value in values):
             own = layout.x_label_percent
-        label_below(ax, own or self.name_path(layout.x), parse_math=bool(own))  # a path is a path, whatever is in it
+        label_below(ax, own or self.name_path(layout.x), parse_math=bool(own))
