@@ -28,10 +28,7 @@ from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import draw_panel
 from mlcdr.tables.spot import Spot
-from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name, shorten_path
-
-There = dict[str, Sequence[str]]
-"""Each of dataset, metric, method → what there is of it."""
+from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name
 
 
 def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
@@ -50,10 +47,10 @@ def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     ResultsError
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
-    layout = _settle(results, entry)
-    _refuse_strange_values(results, layout, entry)
+    whole = _open(results, entry)
+    _refuse_strange_values(whole, entry)
     with mpl.rc_context(STYLE):
-        return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
+        return _draw(whole, dict(zip(whole.layout.apart, subject, strict=True)))
 
 
 def list_subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
@@ -64,8 +61,8 @@ def list_subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
     ResultsError
         When the layout cannot be read.
     """
-    layout = _settle(results, entry)
-    there = _list_measured(results, layout)
+    whole = _open(results, entry)
+    layout, there = whole.layout, whole.there
     axes = [path for path in layout.paths if path not in layout.at]
     # A figure of one method needs a method that has what the axes show.
     there["method"] = [method for method in there["method"] if not _lacks_any(results, method, axes)]
@@ -84,12 +81,12 @@ def draw_all(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Drawing]
         As `draw_figure`.
     """
     for entry, stem in zip(asked, layouts.stems(asked), strict=True):
-        layout = _settle(results, entry)
-        planned = _list_planned(results, layout)
+        layout = _open(results, entry).layout
+        planned = {"dataset": layout.datasets, "metric": layout.chosen_metrics, "method": results.methods}
         for subject in list_subjects(results, entry):
             own_stem = stem
             for dimension, name in zip(layout.apart, subject, strict=True):
-                if len(planned[dimension]) > 1:
+                if len(planned[dimension] or ()) > 1:
                     own_stem += f"_{layouts.file_name(name)}"
             title = results.name
             if subject:
@@ -147,8 +144,8 @@ def _list_judged(results: Results) -> list[str]:
     return [metric for metric in results.metrics if not results.metric_facts(metric).is_time]
 
 
-def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
-    """The layout of an entry, with its axes, metrics and data sets named."""
+def _open(results: Results, entry: LayoutSpec) -> Spot:
+    """What all panels of an entry's figures show; its layout with axes, metrics and data sets named."""
     layout = layouts.load(FigureLayout, entry).settle(results.sweep, results.metrics)
     metrics = layout.chosen_metrics
     # times are the x axis of this figure, and are not drawn against themselves
@@ -164,21 +161,24 @@ def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
         "metrics": metrics or results.metrics,
         "datasets": tuple(name for name in results.datasets if name in datasets),
     }
-    return layout.model_copy(update=settled)
+    # those first that the layout names
+    methods = dict.fromkeys([*layout.methods, *results.methods])
+    there = [method for method in methods if method in results.with_results]
+    return Spot(results, layout.model_copy(update=settled), there)
 
 
-def _refuse_strange_values(results: Results, layout: FigureLayout, entry: LayoutSpec) -> None:
+def _refuse_strange_values(whole: Spot, entry: LayoutSpec) -> None:
     """Refuse a layout with values that the results do not have, or that its axes cannot show."""
+    results, layout = whole.results, whole.layout
     refuse_misfits(layout, entry.layout, results)
+    where = _locate(results, entry)
     for path, value in layout.at.items():
         known = results.values(path)
         if value not in known:
-            where = _locate(results, entry)
             raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {', '.join(known)})")
     if layout.draw == "curves" and layout.x_scale == "log":
         places = place_values(results.values(layout.x))
         if min(places) <= 0:
-            where = _locate(results, entry)
             raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
 
 
@@ -186,54 +186,31 @@ def _locate(results: Results, entry: LayoutSpec) -> str:
     return f"{results.folder}: layout {entry.layout}"
 
 
-def _list_planned(results: Results, layout: FigureLayout) -> There:
-    """What the experiment has, or will have."""
-    return {
-        "dataset": layout.datasets or (),
-        "metric": layout.chosen_metrics or (),
-        "method": results.methods,
-    }
-
-
-def _list_measured(results: Results, layout: FigureLayout) -> There:
-    """What has results."""
-    there = _list_planned(results, layout)
-    if layout.methods:
-        there["method"] = layout.methods
-    for dimension in ("dataset", "method"):
-        there[dimension] = [name for name in there[dimension] if name in results.with_results]
-    return there
-
-
-def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
-    # those first that the layout names
-    ordered = dict.fromkeys([*layout.methods, *results.methods])
-    methods = [method for method in ordered if method in results.with_results]
-    there = _list_measured(results, layout)
-    spots, columns = _list_spots(Spot(results, layout, methods, **subject), there)
-    figure, axes = new_figure(len(spots), columns, layout.size)
+def _draw(whole: Spot, subject: Mapping[str, str]) -> Figure:
+    whole = replace(whole, **subject)
+    spots, columns = _list_spots(whole)
+    figure, axes = new_figure(len(spots), columns, whole.layout.size)
     shown: dict[str, Any] = {}
     for spot, ax in zip(spots, axes, strict=True):
         shown |= draw_panel(ax, spot)
     titles = dict(subject)
     if "metric" in titles:
-        titles["metric"] = spots[0].name_metric(titles["metric"])
-    write_heading(figure, ", ".join(titles.values()) or results.name)
-    if layout.lines == "methods":
-        shown = {method: shown[method] for method in methods if method in shown}
-    for name, value in subject.items():
-        there[name] = [value]
-    add_legend(figure, shown, _describe(results, layout, there))
+        titles["metric"] = whole.name_metric(whole.metric)
+    write_heading(figure, ", ".join(titles.values()) or whole.results.name)
+    if whole.layout.lines == "methods":
+        shown = {method: shown[method] for method in whole.methods if method in shown}
+    add_legend(figure, shown, _describe(whole))
     return figure
 
 
-def _list_spots(whole: Spot, there: There) -> tuple[list[Spot], int]:
+def _list_spots(whole: Spot) -> tuple[list[Spot], int]:
     """The panels of one figure, row by row, and how many stand side by side; `whole` is what all of them show."""
     panels, columns = whole.layout.panels, whole.layout.columns
     if not isinstance(panels, str):
         spots = [replace(whole, **panel.model_dump()) for panel in panels]
         return spots, min(columns, len(spots))
     kinds = [kind.removesuffix("s") for kind in panels.split("_by_")]
+    there = whole.there
     spots = []
     for values in itertools.product(*(there[kind] for kind in kinds)):
         own: dict[str, Any] = dict(zip(kinds, values, strict=True))
@@ -243,9 +220,10 @@ def _list_spots(whole: Spot, there: There) -> tuple[list[Spot], int]:
     return spots, min(columns, len(spots))
 
 
-def _describe(results: Results, layout: FigureLayout, there: There) -> str:
+def _describe(whole: Spot) -> str:
     """What lines, bands, boxes and colours stand for."""
-    summary = results.summary
+    layout, there = whole.layout, whole.there
+    summary = whole.results.summary
     shown = summary["dataset"].isin(there["dataset"]) & summary["metric"].isin(there["metric"])
     counts = summary["n"][shown]
     if counts.empty:
@@ -260,5 +238,5 @@ def _describe(results: Results, layout: FigureLayout, there: There) -> str:
         text = f"Mean and {SPREADS[layout.band]} {over}"
     values = []
     for path, value in layout.at.items():
-        values.append(f"{shorten_name(shorten_path(path, results.swept))} = {shorten_name(value)}")
+        values.append(f"{whole.name_path(path)} = {shorten_name(value)}")
     return f"{text}; {', '.join(values)}" if values else text

@@ -57,6 +57,16 @@ class Spot:
         """The data sets of the layout that have results."""
         return [name for name in self.layout.datasets or () if name in self.results.with_results]
 
+    @property
+    def there(self) -> dict[str, Sequence[str]]:
+        """Each of dataset, metric and method → what the spot is of; or all that has results."""
+        methods = [method for method in self.methods if method in (self.layout.methods or self.methods)]
+        return {
+            "dataset": [self.dataset] if self.dataset else self.datasets,
+            "metric": [self.metric] if self.metric else self.layout.chosen_metrics or (),
+            "method": [self.method] if self.method else methods,
+        }
+
     def number(self, method: str) -> int:
         """The method's number, which sets its colour and marker."""
         return self.results.methods.index(method)
