@@ -186,7 +186,7 @@ def _locate(results: Results, entry: LayoutSpec) -> str:
     return f"{results.folder}: layout {entry.layout}"
 
 
-def _draw(whole: Spot, subject: Mapping[str, str]) -> Figure:
+def _draw(whole: Spot, subject: Mapping[str, Any]) -> Figure:
     whole = replace(whole, **subject)
     spots, columns = _list_spots(whole)
     figure, axes = new_figure(len(spots), columns, whole.layout.size)

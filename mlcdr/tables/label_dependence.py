@@ -1,7 +1,7 @@
 """How labels go together: four measures for all pairs; and how often each label and label set is there.
 
 Mutual information is `numerics.information`'s; all others but the residual correlation come from C = YᵀY (K×K), a
-sparse product where Y is sparse. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
+sparse product. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
 (Figure 9.1) without saying which: these are ours.
 """
 
@@ -27,11 +27,8 @@ _FLAT = 1e-12  # residuals of this share of a label's own variance are rounding 
 
 def pair_counts(Y: Any) -> Counts:
     """C (K×K): C_jk instances have both labels j and k, C_jj label j; of label sets Y (n×K of {0, 1}, dense or CSR)."""
-    if sparse.issparse(Y):
-        Y = sparse.csr_array(Y, dtype=np.int64)
-        return np.asarray((Y.T @ Y).toarray(), dtype=np.int64)
-    Y = np.asarray(Y, dtype=np.float64)  # of whole numbers below 2⁵³, by the quick product
-    return np.rint(Y.T @ Y).astype(np.int64)
+    labels = sparse.csr_array(Y, dtype=np.int64)
+    return np.asarray((labels.T @ labels).toarray())
 
 
 def jaccard(counts: Counts) -> Array:

@@ -150,10 +150,10 @@ class TableLayout(_Layout):
     spread: Spread = "standard_error"
     digits: int | None = pydantic.Field(default=None, ge=0, le=15)
     bold: Literal["one_standard_error", "best", "none"] = "one_standard_error"
-    names: dict[str, str] = pydantic.Field({})
-    settings: dict[str, str] = pydantic.Field({})
+    names: dict[str, str] = pydantic.Field(default={})
+    settings: dict[str, str] = pydantic.Field(default={})
     lacking: Literal["repeat", "last"] = "repeat"
-    row_labels: dict[str, str] = pydantic.Field({})
+    row_labels: dict[str, str] = pydantic.Field(default={})
     relative_to: str | None = None
     average_rank: bool = False
     notes: tuple[str, ...] = ()
@@ -215,7 +215,7 @@ class FigureLayout(_Layout):
     band: Spread = "standard_error"
     lines: str = "methods"
     normalise: Literal["none", "max", "min"] = "none"
-    at: Annotated[dict[str, str], pydantic.BeforeValidator(_as_texts)] = pydantic.Field({})
+    at: Annotated[dict[str, str], pydantic.BeforeValidator(_as_texts)] = pydantic.Field(default={})
     datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] = ()
 

@@ -68,7 +68,7 @@ def _show_in_markdown(cell: Text) -> str:
     return f"**{escaped}**" if cell.bold else escaped
 
 
-def write_latex(sheet: Sheet, label: str) -> str:
+def write_latex(sheet: Sheet, label: str = "") -> str:
     """A LaTeX `table` in the manner of booktabs."""
     template = open_template("mlcdr.tables", "sheet.tex", **_DELIMITERS)
     columns = range(len(sheet.header))
@@ -97,7 +97,7 @@ def _show_in_latex(cell: Text) -> str:
     return r"\textbf{" + cell.latex + "}"
 
 
-def write_html(sheet: Sheet, sortable: bool) -> str:
+def write_html(sheet: Sheet, sortable: bool = False) -> str:
     """An HTML `table` in a box that scrolls sideways and can have the focus; its notes below. All text is escaped.
 
     Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so that

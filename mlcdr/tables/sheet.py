@@ -106,25 +106,14 @@ class Sheet:
     notes: tuple[str, ...] = ()
     left: tuple[int, ...] = ()
 
-    def markdown(self) -> str:
-        """As a Markdown table, with caption and notes."""
-        return write_markdown(self)
-
-    def latex(self, label: str = "") -> str:
-        """As a LaTeX `table` in the manner of booktabs."""
-        return write_latex(self, label)
-
-    def html(self, sortable: bool = False) -> str:
-        """As an HTML `table`; all text is escaped."""
-        return write_html(self, sortable)
+    markdown = write_markdown
+    latex = write_latex
+    html = write_html
+    terminal = write_for_terminal
 
     def __html__(self) -> str:
         """What a template of a page puts in."""
         return self.html(sortable=True)
-
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """For a terminal of `width` characters."""
-        return write_for_terminal(self, width, colour)
 
     def is_left(self, j: int) -> bool:
         """Whether column `j` is set flush left."""

@@ -251,18 +251,10 @@ def _fill(plan: Arrangement, key: str, pattern: str, **values: str) -> Text:
 
 
 def _notes(plan: Arrangement) -> list[str]:
-    layout = plan.layout
-    shown = Shown(
-        results=plan.results,
-        cells=plan.cells[~plan.cells["blank"]],
-        bold=_say_best(plan),
-        spread=layout.spread,
-        relative_to=layout.relative_to,
-        average_rank=layout.average_rank,
-        along=[plan.column_paths] if plan.column_paths else [],
-        lacking=layout.lacking,
-    )
-    return [*layout.notes, *list_notes(shown)]
+    cells = plan.cells[~plan.cells["blank"]]
+    along = [plan.column_paths] if plan.column_paths else []
+    shown = Shown(plan.results, cells, _say_best(plan), along, plan.layout)
+    return [*plan.layout.notes, *list_notes(shown)]
 
 
 def _say_best(plan: Arrangement) -> str:

@@ -18,7 +18,7 @@ _GAP = "  "
 Grid = list[list[str]]
 
 
-def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
+def write_for_terminal(sheet: Sheet, width: int = 80, colour: bool = False) -> str:
     """Aligned columns; no heads where there are no rows. Bold is the terminal's bold if `colour`, else a `*`.
 
     A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with the
