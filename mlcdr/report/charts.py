@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import matplotlib as mpl
@@ -22,9 +22,10 @@ from mlcdr.tables import styles
 from mlcdr.tables.axes import mark_values, place_values
 from mlcdr.tables.canvas import STYLE, add_legend, new_figure
 from mlcdr.tables.figures import draw_figure
-from mlcdr.tables.panels import name_metric
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
+Hover = dict[str, list[str]]
+"""The `gid` of each line of points → what is shown on pointing at each of them."""
 _SETTINGS = 20  # of the other swept parameters, for which curves are drawn
 
 
@@ -38,14 +39,13 @@ class Chart:
     figure : Figure
     prefix : str
         What its ids begin with; no two charts of a page have the same.
-    hover : dict
-        The `gid` of each line of points → what is shown on pointing at each of them.
+    hover : Hover
     """
 
     title: str
     figure: Figure
     prefix: str
-    hover: dict[str, list[str]] = field(default_factory=dict)
+    hover: Hover = field(default_factory=dict)
 
     def __html__(self) -> Markup:
         """What a template puts in."""
@@ -64,8 +64,9 @@ def draw_curves(results: Results, dataset: str, prefix: str) -> tuple[list[Chart
     if not several:
         return [], 0
     path = several[-1]
-    others = [each for each in results.swept if each != path and results.values(each)]
-    settings = list(itertools.product(*map(results.values, others)))
+    others = {each: results.values(each) for each in results.swept if results.values(each)}
+    del others[path]
+    settings = list(itertools.product(*others.values()))
     charts = []
     for k, setting in enumerate(settings[:_SETTINGS]):
         at = dict(zip(others, setting, strict=True))
@@ -79,22 +80,21 @@ def draw_curves(results: Results, dataset: str, prefix: str) -> tuple[list[Chart
     return charts, len(settings[_SETTINGS:])
 
 
-def _name_points(figure: Figure, values: Sequence[str]) -> dict[str, list[str]]:
+def _name_points(figure: Figure, values: Sequence[str]) -> Hover:
     """What is shown on pointing at each point of each curve."""
     names = dict(zip(place_values(values), values, strict=True))
-    hover: dict[str, list[str]] = {}
+    hover: Hover = {}
     for ax in figure.axes:
         for line in ax.lines:
             points = np.asarray(line.get_xydata()).tolist()
-            texts = [f"{line.get_label()}, {names[x]}: {y:.4g}" for x, y in points]
-            _name_line(line, hover, texts)
+            _name_line(line, hover, [f"{line.get_label()}, {names[x]}: {y:.4g}" for x, y in points])
     return hover
 
 
-def _name_line(line: Line2D, hover: dict[str, list[str]], texts: Iterable[str]) -> None:
+def _name_line(line: Line2D, hover: Hover, texts: list[str]) -> None:
     gid = f"points-{len(hover)}"
     line.set_gid(gid)
-    hover[gid] = list(texts)
+    hover[gid] = texts
 
 
 @mpl.rc_context(STYLE)
@@ -102,24 +102,23 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
     """A panel for each tuned parameter and criterion with a mark for each point that was tried; None if none was."""
     tried = _list_tried(results, dataset)
     tuned = [path for path in tried if "." in path and path not in results.swept]
-    wanted: list[tuple[str, str]] = []
+    panels = []
     for path in tuned:
-        criteria = tried.loc[tried[path] != "", "criterion"].unique()
-        wanted += [(path, criterion) for criterion in criteria]
-    if not wanted:
+        own = tried[tried[path] != ""]
+        panels += [(path, criterion, points) for criterion, points in own.groupby("criterion", sort=False)]
+    if not panels:
         return None
-    figure, axes = new_figure(len(wanted), min(2, len(wanted)))
+    figure, axes = new_figure(len(panels), min(2, len(panels)))
     legend: dict[str, Line2D] = {}
-    hover: dict[str, list[str]] = {}
-    for ax, (path, criterion) in zip(axes, wanted, strict=True):
-        points = tried[(tried["criterion"] == criterion) & (tried[path] != "")]
+    hover: Hover = {}
+    for ax, (path, criterion, points) in zip(axes, panels, strict=True):
         places = _place_tried(ax, path, points[path].unique().tolist())
-        ax.set_ylabel(name_metric(results, criterion), parse_math=False)
+        ax.set_ylabel(shorten_name(results.metric_facts(criterion).title), parse_math=False)
         for method, own in points.groupby("method", sort=False, observed=True):
             look = styles.mark(results.methods.index(method))
-            (line,) = ax.plot(own[path].map(places), own["mean"], linestyle="none", **look)
-            texts = [_name_tried(point, tuned) for point in own.to_dict("records")]
-            _name_line(line, hover, texts)
+            x = own[path].map(places)
+            (line,) = ax.plot(x, own["mean"], linestyle="none", **look)
+            _name_line(line, hover, [_name_tried(point, tuned) for point in own.to_dict("records")])
             legend[method] = line
     add_legend(figure, legend, "")
     return Chart(f"{dataset}: the points tried", figure, prefix, hover)

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mlcdr import __version__
@@ -40,10 +39,9 @@ from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.tables import tables
+from mlcdr.tables.markup import open_template
 from mlcdr.tables.sheet import Sheet
 from mlcdr.whole_files import write_forms
-
-_TRACEBACKS = 100  # kinds of failure that are shown, so that very many different messages do not make the page huge
 
 _POLICY = (
     "default-src 'none'; img-src data:; script-src '{script}'; style-src-elem '{style}'; "
@@ -79,14 +77,7 @@ def make_page(folder: Path) -> str:
     templates = Path(__file__).parent / "templates"
     style = (templates / "report.css").read_text(encoding="utf-8")
     script = (templates / "report.js").read_text(encoding="utf-8")
-    environment = Environment(
-        loader=PackageLoader("mlcdr.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html").render(
+    return open_template("mlcdr.report", "templates/report.html").render(
         style=Markup(style),
         script=Markup(script),
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
@@ -99,6 +90,7 @@ def make_page(folder: Path) -> str:
         repeat=_repeat(folder, experiment, manifest),
         config=(folder / "experiment.yaml").read_text(encoding="utf-8"),
         manifest=whole_manifest,
+        list_places=list_places,
     )
 
 
@@ -148,13 +140,14 @@ def _summarise(folder: Path, experiment: Experiment, manifest: Manifest, results
     trials = manifest.trials
     complete = scored > 0 and scored == trials.planned
     return {
-        "state": " ".join(_describe_state(manifest, scored, failed, damaged)),
+        "scored": scored,
+        "trials": trials,
+        "failed": failed,
+        "damaged": damaged,
         "whole": complete and not (failed or damaged or trials.interrupted),
         "facts": _list_facts(experiment, manifest, datasets),
-        "failed": failed,
         "failures_unknown": unknown,
-        "kinds": [(kind, list_places(kind.failures)) for kind in kinds[:_TRACEBACKS]],
-        "more_kinds": max(0, len(kinds) - _TRACEBACKS),
+        "kinds": kinds,
     }
 
 
@@ -164,21 +157,6 @@ def _count_scored(results: Results | None) -> int:
         with contextlib.suppress(NoResults):
             return results.n_scored
     return 0
-
-
-def _describe_state(manifest: Manifest, scored: int, failed: int, damaged: bool) -> Iterator[str]:
-    """Sentences on how much of the experiment is there."""
-    trials = manifest.trials
-    of_all = f" of {trials.planned}" if trials.planned is not None else ""
-    yield f"{scored}{of_all} trials have results."
-    if failed:
-        yield f"{failed} failed."
-    if trials.interrupted:
-        yield "The last run was interrupted; the same command goes on from there."
-    if damaged:
-        yield "The record of trials cannot be read, so which of them failed is not known: see Failures."
-    elif trials.failed is not None and trials.failed != failed:
-        yield f"The manifest of the last run counts {trials.failed} failed trials, the record has {failed}."
 
 
 def _list_facts(experiment: Experiment, manifest: Manifest, datasets: Sequence[str]) -> dict[str, str]:
@@ -265,7 +243,7 @@ def _show_dataset(results: Results, manifest: Manifest, dataset: str) -> dict[st
         "anchor": f"dataset-{number}",
         "name": dataset,
         "notices": facts.pop("notices", []),
-        "facts": {key.removeprefix("n_"): _shorten(value) for key, value in facts.items()},
+        "facts": {key.removeprefix("n_"): value for key, value in facts.items()},
         "curves": curves,
         "more": more,
         "numbers": sheets.tabulate_numbers(results, dataset) if measured else None,
@@ -273,8 +251,3 @@ def _show_dataset(results: Results, manifest: Manifest, dataset: str) -> dict[st
         "tuned": sheets.tabulate_choices(results, dataset),
         "tried": draw_tried(results, dataset, f"tried{number}"),
     }
-
-
-def _shorten(value: Any) -> Any:
-    """A number to four digits; manifest.json has it in full."""
-    return f"{value:.4g}" if isinstance(value, float) else value

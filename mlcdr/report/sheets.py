@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -9,12 +10,12 @@ import pandas as pd
 
 from mlcdr.comparison.comparison import Comparison
 from mlcdr.errors import plural
-from mlcdr.results.frame import make_places, paths_of
+from mlcdr.results.frame import group, make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
 from mlcdr.tables.cells import mark_best
 from mlcdr.tables.notes import BOLD, Shown, list_notes
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.text_format import format_mean, shorten_path
 
 _TIMES = {"fit_seconds": "Fitting", "predict_seconds": "Predicting"}
@@ -37,35 +38,36 @@ def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | 
     ranks = pd.DataFrame([each.average_ranks for each in compared])
     rows: list[tuple[str | Text, ...]] = []
     for method in results.methods:
-        if method in ranks:
-            best = ranks[method] == ranks.min(axis=1)
-            cells = map(_show_rank, ranks[method], best)
-            rows.append((method, *cells))
+        if method not in ranks:
+            continue
+        is_best = ranks[method] == ranks.min(axis=1)
+        rows.append((method, *map(_show_rank, ranks[method], is_best)))
     titles = [name_metric(results, each.metric) for each in compared]
     over = {len(each.ranked) for each in compared}
     places = f" over {_count_places(results, max(over))}" if len(over) == 1 else ""
     notes = ["Bold: the lowest of its column."]
     for title, each in zip(titles, compared, strict=True):
-        if each.left_out:
-            every = _count_places(results, len(each.ranked) + len(each.left_out))
-            notes.append(f"{title}: over {len(each.ranked)} of {every}.")
+        n_ranked, n_left_out = len(each.ranked), len(each.left_out)
+        if n_left_out:
+            notes.append(f"{title}: over {n_ranked} of {_count_places(results, n_ranked + n_left_out)}.")
     return make_sheet(f"Average rank{places}; 1 is the best", ("Method", *titles), rows, 1, notes)
 
 
-def _count_places(results: Results, n: int) -> str:
-    """`2 data sets`, or of a sweep the pairs of data set and point."""
-    return f"{plural(n, 'pair')} of data set and point of the sweep" if results.swept else plural(n, "data set")
+def _count_places(results: Results, number: int) -> str:
+    if not results.swept:
+        return plural(number, "data set")
+    return f"{plural(number, 'pair')} of data set and point of the sweep"
 
 
 def _show_rank(rank: float, bold: bool) -> Text:
-    return NOTHING if math.isnan(rank) else Text(f"{rank:.2f}", "", bold)
+    return NOTHING if math.isnan(rank) else text(f"{rank:.2f}", bold)
 
 
 def tabulate_numbers(results: Results, dataset: str) -> Sheet:
     """Every mean of a data set: methods and points down, metrics across."""
     cells = _list_cells(results, dataset)
     rows: list[tuple[str | Text, ...]] = []
-    for (method, *point), places in cells.groupby(["method", *results.swept], sort=False, observed=True):
+    for (method, *point), places in group(cells, ["method", *results.swept]):
         shown = [_show_number(results, cell) for cell in places.to_dict("records")]
         rows.append((method, *(value or DASH for value in point), *shown))
     heads = ["Method", *(shorten_path(path, results.swept) for path in results.swept)]
@@ -84,16 +86,16 @@ def _list_cells(results: Results, dataset: str) -> pd.DataFrame:
 
     The best are found among all methods at one point, also those that do not have its parameters.
     """
-    rows = range(len(results.points))
-    points = pd.DataFrame(list(results.points), columns=list(results.swept), index=rows)
     places = make_places({"dataset": [dataset], "method": results.methods})
-    places = places.merge(points, how="cross")
-    places = places.merge(pd.DataFrame({"metric": results.metrics}), how="cross")
+    numbers = range(len(results.points))
+    points = pd.DataFrame(results.points, numbers, list(results.swept))
+    for more in (points, pd.DataFrame({"metric": results.metrics})):
+        places = places.merge(more, how="cross")
     cells = results.at(places)
     cells["bold"] = mark_best(results, cells, [*results.swept, "metric"])
     summary = results.summary[results.summary["dataset"] == dataset]
-    own = summary[["method", *results.swept]].astype(object).drop_duplicates()
-    return cells.merge(own)
+    own = summary[["method", *results.swept]].astype(object)
+    return cells.merge(own.drop_duplicates())
 
 
 def _show_number(results: Results, cell: dict) -> Text:
@@ -115,9 +117,10 @@ def tabulate_choices(results: Results, dataset: str) -> Sheet | None:
     chosen = results.chosen[results.chosen["dataset"] == dataset]
     if chosen.empty:
         return None
-    paths = [path for path in paths_of(chosen) if (results.chosen[path] != "").any()]  # those of a tuned method
+    # those of a tuned method
+    paths = [path for path in paths_of(chosen) if (results.chosen[path] != "").any()]
     rows = []
-    groups = chosen.groupby(["method", *paths, "parameter"], sort=False, observed=True)["value"]
+    groups = group(chosen, ["method", *paths, "parameter"])["value"]
     for (method, *point, parameter), values in groups:
         rows.append((method, *(value or DASH for value in point), parameter, _count_values(values)))
     heads = ("Method", *(shorten_path(path, paths) for path in paths), "Parameter", "Chosen (how often)")
@@ -140,14 +143,13 @@ def tabulate_times(results: Results) -> Sheet | None:
         return None
     cells = results.summary[results.summary["metric"].isin(measured)]
     spent = cells.assign(total=cells["mean"] * cells["n"])
-    spent = spent.groupby(["dataset", "method", "metric"], observed=True)[["total", "n"]].sum()
+    spent = group(spent, ["dataset", "method", "metric"])[["total", "n"]].sum()
     rows = []
-    for dataset in results.datasets:
-        for method in results.methods:
-            times: list[str] = []
-            for metric in measured:
-                times += _show_time(spent, (dataset, method, metric))
-            rows.append((dataset, method, *times))
+    for dataset, method in itertools.product(results.datasets, results.methods):
+        times: list[str] = []
+        for metric in measured:
+            times += _show_time(spent, (dataset, method, metric))
+        rows.append((dataset, method, *times))
     heads = ["Dataset", "Method"]
     for metric in measured:
         heads += [f"{_TIMES[metric]}, s per trial", f"{_TIMES[metric]}, s in all"]
@@ -169,21 +171,21 @@ def tabulate_runs(manifest: Manifest) -> Sheet | None:
     """The runs that computed trials of this folder."""
     if not manifest.computed_by:
         return None
-    heads = ("Started", "Seconds", "Trials computed", "Failed", "Jobs", "Machine", "Python", "mlcdr")
+    heads: list[str] = []
     rows = []
     for run in manifest.computed_by:
-        machine = f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores"
-        facts = [
-            show_time(run.started) or None,
-            run.seconds,
-            run.trials.computed,
-            run.trials.failed,
-            run.jobs,
-            machine.strip(),
-            run.python,
-            run.mlcdr,
-        ]
-        rows.append([DASH if fact is None else str(fact) for fact in facts])
+        facts = {
+            "Started": show_time(run.started) or None,
+            "Seconds": run.seconds,
+            "Trials computed": run.trials.computed,
+            "Failed": run.trials.failed,
+            "Jobs": run.jobs,
+            "Machine": f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores".strip(),
+            "Python": run.python,
+            "mlcdr": run.mlcdr,
+        }
+        heads = list(facts)
+        rows.append([DASH if fact is None else str(fact) for fact in facts.values()])
     return make_sheet("Runs that computed trials", heads, rows, 1, left=(5, 6, 7))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.frame import make_places, order_column
+from mlcdr.results.frame import make_places, order_columns
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.tables.cells import clear_absent, mark_best
+from mlcdr.tables.cells import clear_absent, lacks_all, mark_best
 from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TableLayout
 
@@ -62,19 +62,14 @@ class Arrangement:
         return _column_paths(self.results, self.layout)
 
     @property
-    def stub(self) -> tuple[str, ...]:
+    def stub(self) -> list[str]:
         """Those of the layout's `rows` that have a column of labels."""
-        return tuple(name for name in self.layout.rows if name not in self.layout.row_labels)
+        return [name for name in self.layout.rows if name not in self.layout.row_labels]
 
-    @cached_property
-    def records(self) -> list[dict[str, Any]]:
-        """The cells as dictionaries, row by row."""
-        return self.cells.to_dict("records")
-
-    def cells_of(self, row: int) -> list[dict[str, Any]]:
+    def cells_of(self, row: Any) -> list[dict[str, Any]]:
         """The cells of a row, from left to right."""
-        n = len(self.columns)
-        return self.records[row * n : (row + 1) * n]
+        first = row * len(self.columns)
+        return self.cells.iloc[first : first + len(self.columns)].to_dict("records")
 
     @cached_property
     def facts(self) -> dict[str, MetricFacts]:
@@ -93,18 +88,22 @@ def arrange(results: Results, layout: TableLayout, name: str) -> Arrangement:
     layout = layout.settle(results.sweep)
     refuse_misfits(layout, name, results)
     domain = _list_values(results, layout)
-    columns: dict[str, None] = {}
+    columns: list[str] = []
     for dimension in layout.columns:
-        columns |= dict.fromkeys(domain[dimension])
+        columns += [value for value in domain[dimension] if value not in columns]
     if not columns:
         raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {layout.columns[0]}")
     rows = _list_rows(results, layout, domain)
-    cells = _look_up(results, layout, _list_places(layout, domain, rows, list(columns)))
-    cells["bold"] = _mark_bold(results, layout, cells)
+    cells = _look_up(results, layout, _list_places(layout, domain, rows, columns))
+    paths = _column_paths(results, layout)
+    # the best of each data set, metric and sweep value of the column
+    rivals = ["dataset", "metric", "column"] if paths else ["dataset", "metric"]
+    is_best = mark_best(results, cells, rivals, layout.bold == "one_standard_error")
+    cells["bold"] = is_best & (layout.bold != "none")
     cells["blank"] = False
-    if layout.lacking == "last":
-        lacking = [method for method in domain["method"] if _lacks_columns(results, layout, method)]
-        cells["blank"] = cells["method"].isin(lacking) & (cells["column"] != list(columns)[-1])
+    if layout.lacking == "last" and paths:
+        without = [method for method in domain["method"] if lacks_all(results, method, paths)]
+        cells["blank"] = cells["method"].isin(without) & (cells["column"] != columns[-1])
     return Arrangement(results, layout, name, domain, tuple(columns), rows, clear_absent(results, cells))
 
 
@@ -112,50 +111,29 @@ def _column_paths(results: Results, layout: TableLayout) -> tuple[str, ...]:
     return tuple(name for name in layout.columns if name in results.swept)
 
 
-def _lacks_columns(results: Results, layout: TableLayout, method: str) -> bool:
-    """Whether a method has none of the swept parameters along the columns."""
-    paths = _column_paths(results, layout)
-    return bool(paths) and all(results.lacks(method, path) for path in paths)
-
-
-def _mark_bold(results: Results, layout: TableLayout, cells: pd.DataFrame) -> pd.Series | bool:
-    """Which cells are bold: the best of each data set, metric and sweep value of the column."""
-    if layout.bold == "none":
-        return False
-    rivals = ["dataset", "metric"]
-    if _column_paths(results, layout):
-        rivals.append("column")
-    return mark_best(results, cells, rivals, layout.bold == "one_standard_error")
-
-
 def _list_values(results: Results, layout: TableLayout) -> Domain:
     """The values of each dimension that the table shows."""
-    metrics = (layout.metric,) if layout.metric else layout.metrics or results.metrics
+    metrics = layout.chosen_metrics or results.metrics
     if "metric" not in (*layout.columns, *layout.rows):
         metrics = metrics[:1]
-    return {
-        "dataset": results.datasets,
-        "method": layout.methods or results.methods,
-        "metric": metrics,
-        **{path: results.values(path) for path in results.swept},
-    }
+    paths = {path: results.values(path) for path in results.swept}
+    methods = layout.methods or results.methods
+    return {"dataset": results.datasets, "method": methods, "metric": metrics, **paths}
 
 
 def _list_rows(results: Results, layout: TableLayout, domain: Domain) -> pd.DataFrame:
     """The rows: every combination that the methods have, ordered by the layout's rows, the first slowest."""
     names = list(layout.rows)
     paths = [name for name in names if name in results.swept]
-    fixed = [name for name in names if name not in paths]
-    rows = make_places({name: domain[name] for name in fixed})
+    rows = make_places({name: domain[name] for name in names if name not in paths})
     points = results.summary[["method", *paths]].astype(object).drop_duplicates()
-    if paths and "method" in fixed:
+    if "method" in names:
         rows = rows.merge(points, how="left", on="method").fillna("")
     elif paths:
         points = points[points["method"].isin(domain["method"])]
         rows = rows.merge(_points_of_any(points[paths]), how="cross")
-    for name in names:
-        rows[name] = order_column(rows[name], ["", *domain[name]])
-    ordered = rows.sort_values(names, kind="stable", ignore_index=True)
+    orders = {name: ["", *domain[name]] for name in names}
+    ordered = order_columns(rows, orders).sort_values(names, kind="stable", ignore_index=True)
     return ordered[names].astype(object)
 
 
@@ -164,17 +142,15 @@ def _points_of_any(points: pd.DataFrame) -> pd.DataFrame:
 
     A method without the parameters has its number in every row, and needs none of its own where there are others.
     """
-    different = points.drop_duplicates()
-    others = different[(different != "").any(axis=1)]
-    if len(others):
-        return others
-    return pd.DataFrame([dict.fromkeys(points, "")])
+    others = points[(points != "").any(axis=1)].drop_duplicates()
+    return others if len(others) else pd.DataFrame([dict.fromkeys(points, "")])
 
 
 def _list_places(layout: TableLayout, domain: Domain, rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """The place of each cell, row by row."""
     heads = pd.DataFrame({"column": columns}, dtype=object)
-    places = rows.assign(row=range(len(rows))).merge(heads, how="cross")
+    numbered = rows.assign(row=range(len(rows)))
+    places = numbered.merge(heads, how="cross")
     for name in layout.columns:
         places[name] = places["column"]
     if "metric" not in places:

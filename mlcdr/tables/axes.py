@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import contextlib
 from collections.abc import Sequence
 from itertools import pairwise
 from textwrap import fill
@@ -10,6 +10,7 @@ from textwrap import fill
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from numpy.typing import ArrayLike
 
 from mlcdr.tables.text_format import shorten_name
 
@@ -21,14 +22,12 @@ _PANEL = 36  # letters of the width of a panel
 
 def place_values(values: Sequence[str]) -> list[float]:
     """Where the values stand on the axis: their own size if all are numbers of one kind, else 0, 1, 2 …"""
-    in_order = [float(k) for k in range(len(values))]
-    if len({value.endswith("%") for value in values}) != 1:
-        return in_order
-    try:
+    of_one_kind = len({value.endswith("%") for value in values}) == 1
+    with contextlib.suppress(ValueError):
         numbers = [float(value.removesuffix("%")) for value in values]
-    except ValueError:
-        return in_order
-    return numbers if all(map(math.isfinite, numbers)) else in_order
+        if of_one_kind and np.isfinite(numbers).all():
+            return numbers
+    return [float(k) for k in range(len(values))]
 
 
 def mark_values(ax: Axes, values: Sequence[str]) -> None:
@@ -36,12 +35,13 @@ def mark_values(ax: Axes, values: Sequence[str]) -> None:
     places = place_values(values)
     names = [shorten_name(value) for value in values]
     logarithmic = ax.get_xscale() == "log"
-    ticks = _choose_ticks(places, [len(name) for name in names], logarithmic, _count_letters(ax))
+    ticks = _choose_ticks(np.log(places) if logarithmic else places, names, _count_letters(ax))
     if len(ticks) == len(values) or logarithmic:
-        ax.set_xticks([places[k] for k in ticks], [names[k] for k in ticks], parse_math=False)
+        shown = [names[k] for k in ticks]
+        ax.set_xticks([places[k] for k in ticks], shown, parse_math=False)
         ax.xaxis.set_minor_locator(NullLocator())
     else:
-        whole = all(place == round(place) for place in places)
+        whole = all(map(float.is_integer, places))
         ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=whole))
 
 
@@ -79,20 +79,18 @@ def _count_letters(ax: Axes) -> int:
     return int(_LETTERS * ax.bbox.width / ax.figure.dpi)
 
 
-def _choose_ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: bool, room: int) -> list[int]:
-    """Which of the values get a tick of their own: those whose text stands clear of the one before.
+def _choose_ticks(places: ArrayLike, names: Sequence[str], room: int) -> list[int]:
+    """Which of the values get a tick of their own: those whose name stands clear of the one before.
 
-    `lengths` are those of the texts, and `room` the axis', in letters.
+    `room` is the axis', in letters.
     """
-    if logarithmic:
-        places = [math.log(place) for place in places]
-    span = max(places) - min(places)
+    at = np.asarray(places)
     kept: list[int] = []
-    for k in sorted(range(len(places)), key=places.__getitem__):
+    for k in np.argsort(at, kind="stable").tolist():
         if kept:
-            letters = (lengths[k] + lengths[kept[-1]]) / 2 + 1
-            needed = max(_NEAREST, letters / room) * span
-            if places[k] - places[kept[-1]] < needed:
+            letters = (len(names[k]) + len(names[kept[-1]])) / 2 + 1
+            needed = max(_NEAREST, letters / room) * np.ptp(at)
+            if at[k] - at[kept[-1]] < needed:
                 continue
         kept.append(k)
     return kept
@@ -102,5 +100,5 @@ def _spans_decades(ax: Axes) -> bool:
     """Whether the points' x are positive and the largest is over five times the smallest."""
     if not ax.lines:
         return False
-    x = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in ax.lines])
+    x = np.concatenate([line.get_xdata() for line in ax.lines])
     return bool(x.min() > 0 and x.max() > 5 * x.min())

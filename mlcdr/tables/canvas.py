@@ -33,7 +33,6 @@ _NARROWEST = 50.0  # millimetres of width for each column of panels
 _PNG_DPI = 300
 _SCREEN_DPI = 144  # twice a notebook's, for sharp screens
 _HEADING = 120  # letters
-_SMALL = 7.0
 
 STYLE: dict[Any, Any] = mpl.rc_params_from_file(
     Path(__file__).with_name("figures.mplstyle"), use_default_template=False
@@ -109,9 +108,9 @@ def new_figure(n: int, columns: int, size: tuple[float, float] | None = None) ->
 
 def write_heading(figure: Figure, heading: str, note: str = "") -> None:
     """Set a figure's heading, and the note at its foot; names in the heading are the user's, without mathematics."""
-    figure.suptitle(shorten_name(heading, _HEADING), fontsize=9.5, fontweight="bold", parse_math=False)
+    figure.suptitle(shorten_name(heading, _HEADING), parse_math=False)
     if note:
-        figure.supxlabel(note, fontsize=_SMALL)
+        figure.supxlabel(note)
 
 
 def add_legend(figure: Figure, shown: Mapping[str, Any], remark: str) -> None:
@@ -123,15 +122,13 @@ def add_legend(figure: Figure, shown: Mapping[str, Any], remark: str) -> None:
             labels,
             loc="outside lower center",
             ncols=_count_columns(labels, figure.get_figwidth()),
-            frameon=False,
             handlelength=3.0,
             title=remark,
-            title_fontsize=_SMALL,
         )
         for written in (legend.get_title(), *legend.get_texts()):
             written.set_parse_math(False)  # a method's name is the user's: a dollar sign in it is a dollar sign
     elif remark:
-        figure.supxlabel(remark, fontsize=_SMALL, parse_math=False)
+        figure.supxlabel(remark, parse_math=False)
 
 
 def _count_columns(labels: list[str], width: float) -> int:
@@ -151,12 +148,13 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     ResultsError
         When a file cannot be written, or a text of a layout is no mathematics that can be set.
     """
-    title = shorten_name(title, _HEADING)
-    return write_forms(stem, {ending: _picture(figure, ending, title, stem, _PNG_DPI) for ending in ("svg", "png")})
+    forms = {ending: _picture(figure, ending, title, stem, _PNG_DPI) for ending in ("svg", "png")}
+    return write_forms(stem, forms)
 
 
 def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: int) -> bytes:
     """A figure as an SVG or PNG file, without a date; `place` is for the message."""
+    title = shorten_name(title, _HEADING)
     about: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Creator": "mlcdr", "Title": title},
         "png": {"Software": "mlcdr", "Title": title},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from mlcdr.results.frame import are_best
@@ -12,11 +14,15 @@ def mark_best(results: Results, cells: pd.DataFrame, by: list[str], within_one_s
     """Which cells are the best of their group, of those that can be compared (`mlcdr.results.frame.are_best`)."""
     there = cells[cells["n"] > 0]
     rivals = there[results.are_comparable(there, by)]
-    higher = {}
-    for metric in rivals["metric"].unique():
-        higher[metric] = results.metric_facts(metric).higher_is_better
+    metrics = rivals["metric"].unique()
+    higher = {metric: results.metric_facts(metric).higher_is_better for metric in metrics}
     best = are_best(rivals, by, higher, within_one_se)
     return best.reindex(cells.index, fill_value=False)
+
+
+def lacks_all(results: Results, method: str, paths: Iterable[str]) -> bool:
+    """Whether a method has none of some swept parameters."""
+    return all(results.lacks(method, path) for path in paths)
 
 
 def clear_absent(results: Results, cells: pd.DataFrame) -> pd.DataFrame:

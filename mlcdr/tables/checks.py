@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mlcdr.errors import ResultsError, suggest_name
@@ -53,64 +53,70 @@ def find_misfits(
     sweep : mapping
         Swept path → number of values.
     """
-    if isinstance(layout, FigureLayout):
-        wanted = list(layout.chosen_metrics or ())
+    wanted = list(layout.chosen_metrics or ())
+    if isinstance(layout, TableLayout):
+        rules = _check_table(layout, methods, sweep)
+    else:
+        rules = _check_axes(layout, sweep)
         if layout.draw == "scatter":
             wanted.append(layout.x)
-        paths = list(layout.paths)
-        lines = _check_axes(layout, sweep)
-    else:
-        wanted = [layout.metric] if layout.metric else list(layout.metrics or ())
-        paths = [name for name in (*layout.rows, *layout.columns) if name not in ("dataset", "method", "metric")]
-        lines = _check_table(layout, methods, sweep)
     problems = []
     for name in wanted:
         if name not in (*metrics, "auto"):
             hint = suggest_name(name, metrics)
             text = f"needs the metric {name}{hint} (measured: {', '.join(metrics)})"
             problems.append(Problem((), text))
-    for path in dict.fromkeys(paths):
+    for path in dict.fromkeys(layout.paths):
         if path not in (*sweep, "auto"):
-            text = f"needs a sweep of {path}{suggest_name(path, sweep)} (swept: {', '.join(sweep) or 'nothing'})"
+            text = f"needs a sweep of {path}{suggest_name(path, sweep)} (swept: {_join(sweep)})"
             problems.append(Problem((), text))
-    return problems + [Problem((), line) for line in lines]
+    return problems + [Problem((), text) for text, is_broken in rules.items() if is_broken]
 
 
-def _check_axes(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
-    """A line for axes for which nothing is swept or measured, or for swept parameters that have no axis."""
-    if layout.draw == "scatter":
-        return [] if layout.x != "auto" else [f"needs a time among the metrics: {' or '.join(TIMES[:2])}"]
-    if "auto" in layout.paths:
-        if layout.draw == "heatmap":
-            return [f"a heat map needs two swept parameters (swept: {', '.join(sweep) or 'nothing'})"]
-        return ["needs a sweep, and nothing is swept"]
-    free = [path for path in sweep if path not in layout.paths]
-    others = ", ".join(path for path in free if sweep[path] > 1)
-    if not others:
-        return []
-    if layout.draw == "curves":
-        return [
-            f"{others} is swept too, so a method has several curves; a figure shows one sweep "
-            "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)"
-        ]
-    return [f"{others} is swept too; choose a value by `at:`"]
+def _join(sweep: Iterable[str]) -> str:
+    return ", ".join(sweep) or "nothing"
 
 
-def _check_table(layout: TableLayout, methods: Sequence[str], sweep: Mapping[str, int]) -> list[str]:
-    """Names without a place, or with two, and options that go with other tables."""
+def _check_axes(layout: FigureLayout, sweep: Mapping[str, int]) -> dict[str, bool]:
+    """What may be wrong with axes, and whether it is: nothing is there for one, or swept parameters have none."""
+    draw = layout.draw
+    lacking = "auto" in layout.paths
+    others = [path for path in sweep if path not in layout.paths and sweep[path] > 1]
+    surplus = bool(others) and draw != "scatter" and not lacking
+    several = f"{', '.join(others)} is swept too"
+    return {
+        f"needs a time among the metrics: {' or '.join(TIMES[:2])}": draw == "scatter" and layout.x == "auto",
+        f"a heat map needs two swept parameters (swept: {_join(sweep)})": lacking and draw == "heatmap",
+        "needs a sweep, and nothing is swept": lacking and draw != "heatmap",
+        f"{several}, so a method has several curves; a figure shows one sweep "
+        "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)": (
+            surplus and draw == "curves"
+        ),
+        f"{several}; choose a value by `at:`": surplus and draw != "curves",
+    }
+
+
+def _check_table(layout: TableLayout, methods: Sequence[str], sweep: Mapping[str, int]) -> dict[str, bool]:
+    """What may be wrong with names and options, and whether it is."""
     rows, columns = layout.rows, layout.columns
     names = [*rows, *columns]
+    is_list = len(columns) != 1
     all_swept = bool(columns) and set(columns) <= set(sweep)
-    lines = []
-    if len(columns) != 1 and not all_swept:
-        lines.append("columns: a list must be one of swept paths")
-    elif not {"dataset", "method"} <= set(names) or len(set(names)) < len(names):
-        lines.append("rows and columns together must hold dataset and method, each name once")
-    if layout.average_rank and columns != ("method",):
-        lines.append(f"average_rank: needs methods as columns, not {', '.join(columns)}")
+    is_whole = {"dataset", "method"} <= set(names) and len(set(names)) == len(names)
     strange = [path for path in layout.row_labels if path not in rows or path not in sweep]
-    if strange or (layout.row_labels and "method" not in rows):
-        lines.append(f"row_labels: {', '.join(strange) or 'method'} is not among the rows")
-    if layout.relative_to is not None and layout.relative_to not in methods:
-        lines.append(f"needs the method {layout.relative_to}{suggest_name(layout.relative_to, methods)}")
-    return lines
+    if layout.row_labels and "method" not in rows:
+        strange = strange or ["method"]
+    reference = layout.relative_to or ""
+    return {
+        "columns: a list must be one of swept paths": is_list and not all_swept,
+        "rows and columns together must hold dataset and method, each name once": (
+            not is_whole and (all_swept or not is_list)
+        ),
+        f"average_rank: needs methods as columns, not {', '.join(columns)}": (
+            layout.average_rank and columns != ("method",)
+        ),
+        f"row_labels: {', '.join(strange)} is not among the rows": bool(strange),
+        f"needs the method {reference}{suggest_name(reference, methods)}": (
+            layout.relative_to is not None and reference not in methods
+        ),
+    }

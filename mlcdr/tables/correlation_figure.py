@@ -17,6 +17,7 @@ from mlcdr.data.dataset import Dataset
 from mlcdr.numerics.information import mutual_information
 from mlcdr.tables import label_dependence
 from mlcdr.tables.canvas import STYLE, empty_figure, write_heading
+from mlcdr.tables.heat_maps import draw_matrix
 from mlcdr.tables.label_dependence import Array, Counts
 from mlcdr.tables.text_format import shorten_name
 
@@ -25,7 +26,6 @@ _LONGEST = 18  # letters of a name
 _FEW = 60  # labels up to which they stand in the file's order if no other is asked for
 _CHANCE = 3.0  # standard deviations, 1/√n, of a correlation of independent variables
 _NUMBERS = 8  # on an axis, at most
-_UNDEFINED = "#e6e6e6"
 _ORDERS = {"frequency": "the most frequent first", "similar": "those with a large Jaccard index together"}
 
 
@@ -41,7 +41,9 @@ def draw_correlations(dataset: Dataset, order: str = "auto") -> Figure:
     side = 66.0 + 0.9 * len(names) + 1.3 * max(map(len, names), default=0)  # millimetres, with room for names
     figure = empty_figure(2 * (side + 18), 2 * (side + 14) + 12)
     chance = _CHANCE / math.sqrt(dataset.n_instances)
-    for ax, (title, values) in zip(figure.subplots(2, 2).ravel(), _measure(dataset, counts).items(), strict=True):
+    measures = _measure(dataset, counts)
+    axes = figure.subplots(2, 2).ravel()
+    for ax, (title, values) in zip(axes, measures.items(), strict=True):
         signed = title.startswith("(d)")
         _draw_heat_map(ax, values[np.ix_(at, at)], names, chance if signed else None)
         ax.set_title(title)
@@ -76,7 +78,6 @@ def _order_labels(counts: Counts, order: str) -> NDArray[np.intp]:
 def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float | None) -> None:
     """One measure; `chance`: how large a signed measure may be for independent labels."""
     np.fill_diagonal(values, np.nan)
-    ax.set_facecolor(_UNDEFINED)
     top, most = _choose_range(values, bool(names))
     if chance is None:
         norm: Normalize = PowerNorm(0.5, vmin=0.0, vmax=top)
@@ -90,15 +91,19 @@ def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float 
         ticks = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * top
         beyond = "both"
     smooth = "nearest" if len(values) <= 2 * _FEW else "auto"
-    image = ax.imshow(values, cmap=colours, norm=norm, aspect="equal", interpolation=smooth)
-    bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.05, extend="neither" if top >= most else beyond)
+    bar_style = {"fraction": 0.05, "extend": "neither" if top >= most else beyond}
+    _, bar = draw_matrix(
+        ax,
+        values,
+        bar_style,
+        cmap=colours,
+        norm=norm,
+        aspect="equal",
+        interpolation=smooth,
+    )
     bar.set_ticks([float(f"{tick:.2g}") if abs(tick) < top else float(tick) for tick in ticks])
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}".replace("-", "−")))
     bar.ax.minorticks_off()
-    bar.ax.tick_params(labelsize=6.5)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
     if names:
         ax.set_xticks(range(len(names)), names, rotation=90, parse_math=False, fontsize=6.0)
         ax.set_yticks(range(len(names)), names, parse_math=False, fontsize=6.0)
@@ -122,6 +127,6 @@ def _number_labels(ax: Axes, n_labels: int) -> None:
     """Mark every label, or every second, fifth, tenth … by its number."""
     steps = (base * 10**power for power in range(9) for base in (1, 2, 5))
     step = next(step for step in steps if n_labels / step <= _NUMBERS)
-    numbers = list(dict.fromkeys([1, *range(step, n_labels + 1, step)]))
+    numbers = np.unique([1, *range(step, n_labels + 1, step)])
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks([number - 1 for number in numbers], [str(number) for number in numbers])
+        axis.set_ticks(numbers - 1, list(map(str, numbers)))

@@ -6,13 +6,14 @@ After Sun 2017, Figures 2.3 (the most frequent labels) and 1.2 (the projection);
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -50,17 +51,17 @@ def write_all(dataset: Dataset, folder: Path, order: str = "auto", projection: s
     if dataset.kind_of_features != "numbers":
         hint = "texts have none" if dataset.kind_of_features == "texts" else "say `missing: mean` or `zero`"
         raise DataError(f"{dataset.name}: the figures are drawn from features that are numbers, all there; {hint}")
-    made: dict[str, Callable[[], Figure]] = {
-        "label_correlations": lambda: draw_correlations(dataset, order),
-        "label_imbalance": lambda: draw_imbalance(dataset),
-        "label_sets": lambda: draw_label_sets(dataset),
-        "projection": lambda: draw_projection(dataset, projection),
+    drawn = {
+        "label_correlations": draw_correlations(dataset, order),
+        "label_imbalance": draw_imbalance(dataset),
+        "label_sets": draw_label_sets(dataset),
+        "projection": draw_projection(dataset, projection),
     }
     written = []
-    for name, make in made.items():
+    for name, figure in drawn.items():
         stem = folder / f"{layouts.file_name(dataset.name)}_{name}"
         title = f"{shorten_name(dataset.name)}: {name.replace('_', ' ')}"
-        written += save(make(), stem, title)
+        written += save(figure, stem, title)
     return written
 
 
@@ -79,8 +80,8 @@ def draw_imbalance(dataset: Dataset) -> Figure:
     left, right = figure.subplots(1, 2)
     names = [dataset.label_names[j] for j in named]
     _draw_bars(left, names, own[named], dataset.n_instances)
-    left.set_title(f"(a) {'Labels' if len(own) <= _MOST else f'The {_MOST} most frequent labels'}")
-    there = own[order][: np.isfinite(ratios).sum()]
+    left.set_title("(a) Labels" if len(own) <= _MOST else f"(a) The {_MOST} most frequent labels")
+    there = own[order][own[order] > 0]
     _draw_steps(right, there)
     if len(there) and there[0] > 10 * there[-1]:
         right.set_yscale("log")
@@ -118,7 +119,7 @@ def draw_label_sets(dataset: Dataset) -> Figure:
     names = [_name_set(labels, dataset.label_names) for labels in named]
     _draw_bars(axes["sets"], names, found.counts[: len(names)], dataset.n_instances)
     every = len(found.sets) <= _MOST
-    axes["sets"].set_title(f"(a) {'Label sets' if every else f'The {_MOST} most frequent label sets'}")
+    axes["sets"].set_title("(a) Label sets" if every else f"(a) The {_MOST} most frequent label sets")
     _draw_set_frequencies(axes["ranks"], found)
     _draw_set_sizes(axes["sizes"], found)
     single = int((found.counts == 1).sum())
@@ -154,13 +155,13 @@ def _draw_steps(ax: Axes, counts: Any) -> None:
 
 def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
     """Bars with names at their left and numbers at their right, the first on top."""
-    ax.barh(np.arange(len(names)), counts, height=0.75, color=_BLUE)
-    ax.set_yticks(range(len(names)), [shorten_name(name, _LONGEST) for name in names], parse_math=False)
+    bars = ax.barh(range(len(names)), counts, height=0.75, color=_BLUE)
+    shown = [shorten_name(name, _LONGEST) for name in names]
+    ax.set_yticks(range(len(names)), shown, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    for k, count in enumerate(counts):
-        share = "<1%" if 0 < count < 0.005 * n else f"{count / n:.0%}"
-        text = f"{count:,} ({share})"
-        ax.annotate(text, (count, k), (3, 0), textcoords="offset points", va="center", fontsize=6.5)
+    shares = ["<1%" if 0 < count < 0.005 * n else f"{count / n:.0%}" for count in counts]
+    texts = [f"{count:,} ({share})" for count, share in zip(counts, shares, strict=True)]
+    ax.bar_label(bars, texts, padding=3, fontsize=6.5)
     ax.set_xlim(0, max(1.0, 1.3 * max(counts, default=1)))
     ax.set_xlabel("Instances")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -173,12 +174,12 @@ def _name_set(labels: Sequence[int], names: Sequence[str]) -> str:
     if not labels:
         return "no label"
     shown = [escape_control_characters(names[label]) for label in labels]
-    for n in range(len(shown), 1, -1):
+    rest = ""
+    for n in range(len(shown), 0, -1):
+        written = ", ".join(shown[:n])
         rest = f" + {len(shown) - n}" if n < len(shown) else ""
-        written = ", ".join(shown[:n]) + rest
-        if len(written) <= _LONGEST:
-            return written
-    rest = f" + {len(shown) - 1}" if len(shown) > 1 else ""
+        if len(written + rest) <= _LONGEST:
+            return written + rest
     return shorten_name(shown[0], _LONGEST - len(rest)) + rest
 
 
@@ -196,44 +197,37 @@ def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
     found = label_dependence.label_sets(dataset.Y)
     figure = empty_figure(150, 105)
     ax = figure.subplots()
-    size = float(np.clip(9000 / max(dataset.n_instances, 1), 2.0, 16.0))
+    size = np.clip(9000 / max(dataset.n_instances, 1), 2.0, 16.0)
     coloured = _count_coloured(found)
     legend: dict[str, Any] = {}
     for k in range(coloured):
         name = f"{_name_set(found.sets[k], dataset.label_names)} ({found.counts[k]:,})"
-        at = Z[found.of_rows == k]
-        legend[name] = ax.scatter(
-            at[:, 0],
-            at[:, 1],
-            s=size,
-            marker=styles.marker(k),
-            facecolors="none",
-            edgecolors=styles.colour(k),
-            linewidths=0.6,
-            alpha=0.8,
-            rasterized=True,
-            zorder=2,
-        )
+        look: dict[str, Any] = {
+            "marker": styles.marker(k),
+            "facecolors": "none",
+            "edgecolors": styles.colour(k),
+            "linewidths": 0.6,
+            "alpha": 0.8,
+            "zorder": 2,
+        }
+        legend[name] = _scatter(ax, Z[found.of_rows == k], size, **look)
     rest = Z[found.of_rows >= coloured]
     if len(rest):
         others = f"{len(found.sets) - coloured:,} {'other ' if coloured else ''}sets ({len(rest):,})"
-        look: dict[str, Any] = {"color": _QUIET, "linewidths": 0, "zorder": 1}
-        legend[others] = ax.scatter(rest[:, 0], rest[:, 1], s=0.6 * size, rasterized=True, **look)
+        look = {"color": _QUIET, "linewidths": 0, "zorder": 1}
+        legend[others] = _scatter(ax, rest, 0.6 * size, **look)
     ax.set(xlabel=axis_names[0], ylabel=axis_names[1])
     ax.tick_params(labelbottom=False, labelleft=False, length=0)
-    written = figure.legend(
-        list(legend.values()),
-        list(legend),
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-        fontsize=7.0,
-        markerscale=1.3,
-    )
+    look = {"ncols": 2, "fontsize": 7.0, "markerscale": 1.3}
+    written = figure.legend(legend.values(), legend, loc="outside lower center", **look)
     for text in written.get_texts():
         text.set_parse_math(False)
     write_heading(figure, f"{shorten_name(dataset.name)}: {dataset.n_instances:,} instances by label set")
     return figure
+
+
+def _scatter(ax: Axes, points: Array, size: float, **look: Any) -> PathCollection:
+    return ax.scatter(points[:, 0], points[:, 1], size, rasterized=True, **look)
 
 
 def _count_coloured(found: LabelSets) -> int:
@@ -246,10 +240,12 @@ def _count_coloured(found: LabelSets) -> int:
 def project(dataset: Dataset, projection: str) -> tuple[Array, tuple[str, str]]:
     """Two coordinates of each instance (n×2), and what they are; zeros where the features have no second direction."""
     moments = Moments.from_arrays(dataset.X, dataset.Y)
-    spaces: dict[str, Any] = {"Principal component": PCA(n_components=None if min(dataset.X.shape) < 2 else 2)}
+    two_components = None if min(dataset.X.shape) < 2 else 2
+    spaces: dict[str, Any] = {}
     if projection == "opls":
-        opls = OPLS(n_components=None if dataset.n_features < 2 else 2, alpha=1.0)
-        spaces = {"OPLS direction": opls, **spaces}
+        two_directions = None if dataset.n_features < 2 else 2
+        spaces["OPLS direction"] = OPLS(n_components=two_directions, alpha=1.0)
+    spaces["Principal component"] = PCA(n_components=two_components)
     columns: list[Array] = []
     names: list[str] = []
     for name, space in spaces.items():
@@ -257,7 +253,7 @@ def project(dataset: Dataset, projection: str) -> tuple[Array, tuple[str, str]]:
             Z = space.fit_moments(moments).transform(dataset.X)
             columns += list(Z.T)
             names += [f"{name} {j + 1}" for j in range(Z.shape[1])]
-    while len(columns) < 2:
-        columns.append(np.zeros(dataset.n_instances))
-        names.append("(no second direction)")
+    missing = 2 - len(columns)
+    columns += [np.zeros(dataset.n_instances)] * missing
+    names += ["(no second direction)"] * missing
     return np.column_stack(columns[:2]), (names[0], names[1])

@@ -26,8 +26,9 @@ from mlcdr.tables.axes import place_values
 from mlcdr.tables.canvas import STYLE, Drawing, add_legend, new_figure, write_drawings, write_heading
 from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TIMES, FigureLayout
-from mlcdr.tables.panels import Spot, draw_panel, list_datasets, name_metric
-from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name, shorten_path
+from mlcdr.tables.panels import draw_panel
+from mlcdr.tables.spot import Spot
+from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name
 
 
 def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
@@ -39,17 +40,17 @@ def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     entry : LayoutSpec
         The layout, and any of its keys that shall differ from it.
     subject : str
-        What the figure is of, as `list_subjects` gives it: with panels of metrics, the data set.
+        What the figure is of, one of `list_subjects`: with panels of metrics, the data set.
 
     Raises
     ------
     ResultsError
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
-    layout = _settle(results, entry)
-    _check(results, layout, entry.layout, subject)
+    whole = _open(results, entry)
+    _refuse_strange_values(whole, entry)
     with mpl.rc_context(STYLE):
-        return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
+        return _draw(whole, dict(zip(whole.layout.apart, subject, strict=True)))
 
 
 def list_subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
@@ -60,8 +61,8 @@ def list_subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
     ResultsError
         When the layout cannot be read.
     """
-    layout = _settle(results, entry)
-    there = _list_measured(results, layout)
+    whole = _open(results, entry)
+    layout, there = whole.layout, whole.there
     axes = [path for path in layout.paths if path not in layout.at]
     # A figure of one method needs a method that has what the axes show.
     there["method"] = [method for method in there["method"] if not _lacks_any(results, method, axes)]
@@ -80,12 +81,12 @@ def draw_all(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Drawing]
         As `draw_figure`.
     """
     for entry, stem in zip(asked, layouts.stems(asked), strict=True):
-        layout = _settle(results, entry)
-        planned = _list_planned(results, layout)
+        layout = _open(results, entry).layout
+        planned = {"dataset": layout.datasets, "metric": layout.chosen_metrics, "method": results.methods}
         for subject in list_subjects(results, entry):
             own_stem = stem
             for dimension, name in zip(layout.apart, subject, strict=True):
-                if len(planned[dimension]) > 1:
+                if len(planned[dimension] or ()) > 1:
                     own_stem += f"_{layouts.file_name(name)}"
             title = results.name
             if subject:
@@ -115,21 +116,22 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
     """
     swept = [path for path, n in results.sweep.items() if n > 1]
     first = {path: results.values(path)[0] for path in swept}
-    judged = _list_judged(results)
-    chosen = {"metrics": judged or list(results.metrics)}
     found: list[tuple[str, dict[str, Any]]] = []
     if not swept:
         found.append(("boxes", {}))
     elif len(swept) == 1:
         found.append(("curves", {}))
     elif any(not _lacks_any(results, method, swept[-2:]) for method in results.methods):
-        found.append(("heatmap", {"at": {path: first[path] for path in swept[:-2]}}))
+        others = {path: first[path] for path in swept[:-2]}
+        found.append(("heatmap", {"at": others}))
     else:  # no method has two of them: each has a figure along its own
         for path in swept:
             others = {other: value for other, value in first.items() if other != path}
             found.append(("curves", {"x": path, "at": others}))
+    judged = _list_judged(results)
     if judged and any(name in results.metrics for name in TIMES):
         found.append(("time", {}))
+    chosen = {"metrics": judged or list(results.metrics)}
     return [LayoutSpec(layout=name, options={**chosen, **options}) for name, options in found]
 
 
@@ -142,116 +144,99 @@ def _list_judged(results: Results) -> list[str]:
     return [metric for metric in results.metrics if not results.metric_facts(metric).is_time]
 
 
-def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
+def _open(results: Results, entry: LayoutSpec) -> Spot:
+    """What all panels of an entry's figures show; its layout with axes, metrics and data sets named."""
     layout = layouts.load(FigureLayout, entry).settle(results.sweep, results.metrics)
+    metrics = layout.chosen_metrics
     # times are the x axis of this figure, and are not drawn against themselves
-    if layout.draw == "scatter" and layout.chosen_metrics is None:
-        layout = layout.model_copy(update={"metrics": tuple(_list_judged(results))})
-    return layout
-
-
-def _list_planned(results: Results, layout: FigureLayout) -> dict[str, Sequence[str]]:
-    """Dimension → what the experiment has there, or will have."""
-    return {
-        "dataset": layout.datasets or results.datasets,
-        "metric": layout.chosen_metrics or results.metrics,
-        "method": results.methods,
+    if layout.draw == "scatter" and metrics is None:
+        metrics = tuple(_list_judged(results))
+    datasets = results.datasets if layout.datasets is None else layout.datasets
+    for name in datasets:
+        if name not in results.datasets:
+            known = ", ".join(results.datasets)
+            raise ResultsError(f"{_locate(results, entry)}: no data set {name!r} (there are: {known})")
+    settled = {
+        "metric": None,
+        "metrics": metrics or results.metrics,
+        "datasets": tuple(name for name in results.datasets if name in datasets),
     }
+    # those first that the layout names
+    methods = dict.fromkeys([*layout.methods, *results.methods])
+    there = [method for method in methods if method in results.with_results]
+    return Spot(results, layout.model_copy(update=settled), there)
 
 
-def _list_measured(results: Results, layout: FigureLayout) -> dict[str, Sequence[str]]:
-    """Dimension → what has results."""
-    methods = layout.methods or results.methods
-    return {
-        "dataset": list_datasets(results, layout),
-        "metric": layout.chosen_metrics or results.metrics,
-        "method": [method for method in methods if method in results.with_results],
-    }
-
-
-def _check(results: Results, layout: FigureLayout, name: str, subject: Sequence[str]) -> None:
-    """Refuse a layout, or a subject, that does not fit the results."""
-    refuse_misfits(layout, name, results)
-    where = f"{results.folder}: layout {name}"
-    named = list(zip(layout.apart, subject, strict=True))
-    named += [("dataset", dataset) for dataset in layout.datasets or ()]
-    known = {"dataset": results.datasets, "metric": results.metrics, "method": results.methods}
-    for dimension, value in named:
-        if value not in known[dimension]:
-            kind = "data set" if dimension == "dataset" else dimension
-            raise ResultsError(f"{where}: no {kind} {value!r} (there are: {', '.join(known[dimension])})")
+def _refuse_strange_values(whole: Spot, entry: LayoutSpec) -> None:
+    """Refuse a layout with values that the results do not have, or that its axes cannot show."""
+    results, layout = whole.results, whole.layout
+    refuse_misfits(layout, entry.layout, results)
+    where = _locate(results, entry)
     for path, value in layout.at.items():
-        if value not in results.values(path):
-            there = ", ".join(results.values(path))
-            raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {there})")
+        known = results.values(path)
+        if value not in known:
+            raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {', '.join(known)})")
     if layout.draw == "curves" and layout.x_scale == "log":
         places = place_values(results.values(layout.x))
         if min(places) <= 0:
             raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
 
 
-def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
-    methods = _order_methods(results, layout)
-    spots, columns = _list_spots(Spot(results, layout, methods, **subject))
-    figure, axes = new_figure(len(spots), columns, layout.size)
+def _locate(results: Results, entry: LayoutSpec) -> str:
+    return f"{results.folder}: layout {entry.layout}"
+
+
+def _draw(whole: Spot, subject: Mapping[str, Any]) -> Figure:
+    whole = replace(whole, **subject)
+    spots, columns = _list_spots(whole)
+    figure, axes = new_figure(len(spots), columns, whole.layout.size)
     shown: dict[str, Any] = {}
     for spot, ax in zip(spots, axes, strict=True):
-        for label, handle in draw_panel(ax, spot).items():
-            shown.setdefault(label, handle)
+        shown |= draw_panel(ax, spot)
     titles = dict(subject)
     if "metric" in titles:
-        titles["metric"] = name_metric(results, titles["metric"])
-    write_heading(figure, ", ".join(titles.values()) or results.name)
-    if layout.lines == "methods":
-        shown = {method: shown[method] for method in methods if method in shown}
-    add_legend(figure, shown, _describe(results, layout, spots))
+        titles["metric"] = whole.name_metric(whole.metric)
+    write_heading(figure, ", ".join(titles.values()) or whole.results.name)
+    if whole.layout.lines == "methods":
+        shown = {method: shown[method] for method in whole.methods if method in shown}
+    add_legend(figure, shown, _describe(whole))
     return figure
 
 
 def _list_spots(whole: Spot) -> tuple[list[Spot], int]:
     """The panels of one figure, row by row, and how many stand side by side; `whole` is what all of them show."""
-    layout = whole.layout
-    if not isinstance(layout.panels, str):
-        spots = [replace(whole, **panel.model_dump()) for panel in layout.panels]
-        return spots, min(layout.columns, len(spots))
-    there = _list_measured(whole.results, layout)
-    kinds = [kind.removesuffix("s") for kind in layout.panels.split("_by_")]
+    panels, columns = whole.layout.panels, whole.layout.columns
+    if not isinstance(panels, str):
+        spots = [replace(whole, **panel.model_dump()) for panel in panels]
+        return spots, min(columns, len(spots))
+    kinds = [kind.removesuffix("s") for kind in panels.split("_by_")]
+    there = whole.there
     spots = []
     for values in itertools.product(*(there[kind] for kind in kinds)):
         own: dict[str, Any] = dict(zip(kinds, values, strict=True))
         spots.append(replace(whole, **own))
     if len(kinds) > 1:
-        return spots, len(there[kinds[1]])
-    return spots, min(layout.columns, len(spots))
+        columns = len(there[kinds[1]])
+    return spots, min(columns, len(spots))
 
 
-def _order_methods(results: Results, layout: FigureLayout) -> list[str]:
-    """The methods with results, those first that the layout names."""
-    named = [method for method in layout.methods if method in results.methods]
-    ordered = dict.fromkeys([*named, *results.methods])
-    return [method for method in ordered if method in results.with_results]
-
-
-def _describe(results: Results, layout: FigureLayout, spots: Sequence[Spot]) -> str:
+def _describe(whole: Spot) -> str:
     """What lines, bands, boxes and colours stand for."""
-    cells = results.summary
-    datasets = {spot.dataset for spot in spots}
-    metrics = {spot.metric for spot in spots}
-    if "" not in datasets:
-        cells = cells[cells["dataset"].isin(datasets)]
-    if "" not in metrics:
-        cells = cells[cells["metric"].isin(metrics)]
-    if cells.empty:
+    layout, there = whole.layout, whole.there
+    summary = whole.results.summary
+    shown = summary["dataset"].isin(there["dataset"]) & summary["metric"].isin(there["metric"])
+    counts = summary["n"][shown]
+    if counts.empty:
         return ""
-    over = describe_splits(cells["n"])
+    over = describe_splits(counts)
     text = f"Mean {over}"
     if layout.draw == "boxes":
         text = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
     elif layout.draw == "heatmap":
         text = f"Mean {over}; the brighter, the better; framed: the best"
-    elif layout.band != "none" and cells["n"].max() > 1:
+    elif layout.band != "none" and counts.max() > 1:
         text = f"Mean and {SPREADS[layout.band]} {over}"
+    values = []
     for path, value in layout.at.items():
-        start = "; " if path == next(iter(layout.at)) else ", "
-        text += f"{start}{shorten_name(shorten_path(path, results.swept))} = {shorten_name(value)}"
-    return text
+        values.append(f"{whole.name_path(path)} = {shorten_name(value)}")
+    return f"{text}; {', '.join(values)}" if values else text

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.canvas import STYLE, Drawing, write_drawings
@@ -31,7 +32,7 @@ def write_all(results: Results, labels: pd.DataFrame) -> list[Path]:
 
 def draw_all(results: Results, labels: pd.DataFrame) -> Iterator[Drawing]:
     """The figure of each data set and metric."""
-    for (dataset, metric), cells in labels.groupby(["dataset", "metric"], sort=False, observed=True):
+    for (dataset, metric), cells in group(labels, ["dataset", "metric"]):
         title = f"{results.name}: {metric} by label, {dataset}"
         stem = f"labels_{layouts.file_name(dataset)}_{metric}"
         n_labels = labels.loc[labels["dataset"] == dataset, "label"].nunique()
@@ -44,19 +45,24 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int) -> Figu
     figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.add_subplot()
     for k, (method, points) in enumerate(cells.groupby("method", sort=False, observed=True)):
-        x = points["frequency"].to_numpy()
-        y = points["value"].to_numpy()
-        axes.plot(x, y, ".", color=styles.colour(k), alpha=0.3, markersize=3, markeredgewidth=0)
-        groups = np.array_split(np.arange(len(x)), min(_BINS, len(x)))
-        middles = [x[group].mean() for group in groups]
-        means = [y[group].mean() for group in groups]
-        axes.plot(middles, means, label=method.replace("$", r"\$"), **styles.curve(k))
+        xy = points[["frequency", "value"]].to_numpy()
+        axes.plot(
+            *xy.T,
+            ".",
+            color=styles.colour(k),
+            alpha=0.3,
+            markersize=3,
+            markeredgewidth=0,
+        )
+        groups = np.array_split(xy, min(_BINS, len(xy)))
+        means = np.array([group.mean(axis=0) for group in groups])
+        axes.plot(*means.T, label=method.replace("$", r"\$"), **styles.curve(k))
     if cells["frequency"].min() > 0:
         axes.set_xscale("log")
     axes.set_xlabel("share of instances that have the label")
     axes.set_ylabel(metric.replace("_", " "))
     axes.set_title(dataset, parse_math=False)
-    figure.legend(loc="outside right upper", frameon=False)
+    figure.legend(loc="outside right upper")
     count = min(_BINS, n_labels)
-    figure.supxlabel(f"Points: labels; lines: means of {count} groups of labels of similar frequency", fontsize=7)
+    figure.supxlabel(f"Points: labels; lines: means of {count} groups of labels of similar frequency")
     return figure

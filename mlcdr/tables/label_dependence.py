@@ -1,7 +1,7 @@
 """How labels go together: four measures for all pairs; and how often each label and label set is there.
 
 Mutual information is `numerics.information`'s; all others but the residual correlation come from C = YᵀY (K×K), a
-sparse product where Y is sparse. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
+sparse product. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
 (Figure 9.1) without saying which: these are ours.
 """
 
@@ -27,31 +27,21 @@ _FLAT = 1e-12  # residuals of this share of a label's own variance are rounding 
 
 def pair_counts(Y: Any) -> Counts:
     """C (K×K): C_jk instances have both labels j and k, C_jj label j; of label sets Y (n×K of {0, 1}, dense or CSR)."""
-    if sparse.issparse(Y):
-        Y = sparse.csr_array(Y, dtype=np.int64)
-        return np.asarray((Y.T @ Y).toarray(), dtype=np.int64)
-    Y = np.asarray(Y, dtype=np.float64)  # of whole numbers below 2⁵³, by the quick product
-    return np.rint(Y.T @ Y).astype(np.int64)
+    labels = sparse.csr_array(Y, dtype=np.int64)
+    return np.asarray((labels.T @ labels).toarray())
 
 
 def jaccard(counts: Counts) -> Array:
     """|j ∧ k| / |j ∨ k| (K×K), from C; 0 for two labels that no instance has."""
     own = np.diag(counts)
-    either = own[:, None] + own[None, :] - counts
-    return _divide(counts, either, 0.0)
+    either = own[:, None] + own - counts
+    return counts / np.maximum(either, 1)
 
 
 def conditional(counts: Counts) -> Array:
     """P(Y_j = 1 | Y_k = 1) (K×K; row j, column k), from C; NaN where no instance has label k."""
-    own = np.diag(counts)
-    return _divide(counts, own[None, :], np.nan)
-
-
-def _divide(numerator: Any, denominator: Any, otherwise: float) -> Array:
-    """Their ratio; `otherwise` where the denominator is 0."""
-    shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
-    found = np.full(shape, otherwise)
-    return np.divide(numerator, denominator, out=found, where=denominator > 0)
+    with np.errstate(invalid="ignore"):  # 0/0
+        return counts / np.diag(counts)
 
 
 def residual_correlation(X: Any, Y: Any, seed: int = 0) -> Array:
@@ -68,6 +58,7 @@ def residual_correlation(X: Any, Y: Any, seed: int = 0) -> Array:
     if n < 2:
         return np.full((n_labels, n_labels), np.nan)
     everything = Moments.from_arrays(X, Y)
+    labels = sparse.csr_array(Y)
     order = np.random.default_rng(seed).permutation(n)
     products = np.zeros((n_labels, n_labels))
     sums = np.zeros(n_labels)
@@ -75,14 +66,13 @@ def residual_correlation(X: Any, Y: Any, seed: int = 0) -> Array:
         fold = np.sort(rows)
         model = Ridge().fit_moments(everything.without(fold))
         predicted = model.predict(X[fold]).reshape(len(fold), n_labels)
-        Y_fold = Y[fold].toarray() if sparse.issparse(Y) else np.asarray(Y[fold])
-        left = Y_fold - predicted
+        left = labels[fold].toarray() - predicted
         products += left.T @ left
         sums += left.sum(axis=0)
     covariance = products / n - np.outer(sums, sums) / n**2
     variance = np.maximum(np.diag(covariance), 0.0)
     deviation = np.sqrt(variance)
-    count = np.asarray(Y.sum(axis=0)).ravel()
+    count = labels.sum(axis=0)
     nothing_left = (variance <= _FLAT) | (count == 0) | (count == n)
     deviation[nothing_left] = np.nan
     correlation = covariance / np.outer(deviation, deviation)
@@ -113,19 +103,20 @@ def label_sets(Y: Any) -> LabelSets:
     rows = sparse.csr_array(Y)
     rows.eliminate_zeros()
     rows.sort_indices()
-    parts = np.split(rows.indices, rows.indptr[1:])[:-1]
+    parts = np.split(rows.indices, rows.indptr[1:-1])
     of_rows = [tuple(labels.tolist()) for labels in parts]
-    frequencies = dict(Counter(of_rows).most_common())  # of equally frequent ones in the order of appearance
-    number = {labels: k for k, labels in enumerate(frequencies)}
-    counts = np.array(list(frequencies.values()), dtype=np.int64)
-    numbers = np.array([number[labels] for labels in of_rows], dtype=np.intp)
-    return LabelSets(tuple(frequencies), counts, numbers)
+    found = Counter(of_rows).most_common()  # of equally frequent ones in the order of appearance
+    sets = tuple(labels for labels, _ in found)
+    number = {labels: k for k, labels in enumerate(sets)}
+    counts = np.array([count for _, count in found])
+    return LabelSets(sets, counts, np.array([number[labels] for labels in of_rows]))
 
 
 def imbalance(counts: Counts) -> Array:
-    """IR(Y_j) = max_k |k| / |j| (K) of Sun 2017, (3.10), from C; infinite for a label that no instance has."""
-    own = np.diag(counts).astype(np.float64)
-    return _divide(own.max(initial=0.0), own, np.inf)
+    """IR(Y_j) = max_k |k| / |j| (K) of Sun 2017, (3.10), from C; not finite for a label that no instance has."""
+    own = np.diag(counts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return own.max(initial=0) / own
 
 
 def similar_together(counts: Counts) -> NDArray[np.intp]:

@@ -106,8 +106,8 @@ _FOLDER = Path(__file__).parent / "layouts"
 
 Spread = Literal["standard_error", "std", "none"]
 Scale = Literal["linear", "log"]
-Dimension = Literal["dataset", "metric", "method"]
 
+DIMENSIONS = ("dataset", "metric", "method")
 LINE_KINDS = {"methods": "method", "datasets": "dataset", "metrics": "metric"}
 """What a line may stand for, other than a swept path."""
 TIMES = ("execution_seconds", "fit_seconds", "predict_seconds")
@@ -116,7 +116,9 @@ TIMES = ("execution_seconds", "fit_seconds", "predict_seconds")
 
 def _as_texts(written: object) -> object:
     """Values as results show them: a config may write `0.1` where a sweep has `"0.1"`."""
-    return {key: method_text(value) for key, value in written.items()} if isinstance(written, dict) else written
+    if not isinstance(written, dict):
+        return written
+    return {key: method_text(value) for key, value in written.items()}
 
 
 class _Layout(Strict):
@@ -148,10 +150,10 @@ class TableLayout(_Layout):
     spread: Spread = "standard_error"
     digits: int | None = pydantic.Field(default=None, ge=0, le=15)
     bold: Literal["one_standard_error", "best", "none"] = "one_standard_error"
-    names: dict[str, str] = pydantic.Field({})
-    settings: dict[str, str] = pydantic.Field({})
+    names: dict[str, str] = pydantic.Field(default={})
+    settings: dict[str, str] = pydantic.Field(default={})
     lacking: Literal["repeat", "last"] = "repeat"
-    row_labels: dict[str, str] = pydantic.Field({})
+    row_labels: dict[str, str] = pydantic.Field(default={})
     relative_to: str | None = None
     average_rank: bool = False
     notes: tuple[str, ...] = ()
@@ -161,6 +163,17 @@ class TableLayout(_Layout):
         if self.relative_to is not None and self.spread != "none":
             raise ValueError("relative_to: the spread of a ratio is not known; write `spread: none`")
         return self
+
+    @property
+    def chosen_metrics(self) -> tuple[str, ...] | None:
+        """The metrics that the layout names; None where it takes all that are measured."""
+        return self.metrics if self.metric is None else (self.metric,)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The swept paths among rows and columns (of a settled layout)."""
+        names = (*self.rows, *self.columns)
+        return tuple(name for name in names if name not in DIMENSIONS)
 
     def settle(self, swept: Iterable[str], measured: Sequence[str] = ()) -> TableLayout:
         """The layout with its columns named, and with the swept paths that it does not name among the rows."""
@@ -202,29 +215,33 @@ class FigureLayout(_Layout):
     band: Spread = "standard_error"
     lines: str = "methods"
     normalise: Literal["none", "max", "min"] = "none"
-    at: Annotated[dict[str, str], pydantic.BeforeValidator(_as_texts)] = pydantic.Field({})
+    at: Annotated[dict[str, str], pydantic.BeforeValidator(_as_texts)] = pydantic.Field(default={})
     datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] = ()
 
     @pydantic.model_validator(mode="after")
     def _keys_go_together(self) -> FigureLayout:
-        if self.metrics is not None and not isinstance(self.panels, str):
-            raise ValueError("metrics: the panels name their metrics themselves; leave one of the two out")
-        if self.lines != "methods" and self.draw != "curves":
-            raise ValueError(f"lines: only curves have lines, and `draw` is {self.draw}")
-        if self.normalise != "none" and self.draw not in ("curves", "bars"):
-            raise ValueError(f"normalise: only curves and bars are normalised, and `draw` is {self.draw}")
-        within = ""
-        if self.draw == "curves":
-            within = self.lines
-        elif self.x == "dataset":
-            within = "datasets"
-        if within and within in self.panels_of:
-            raise ValueError(f"panels: there is one for each of the {within}, which stand within a panel, too")
-        if self.draw in ("curves", "heatmap") and self.x in ("dataset", "method"):
-            raise ValueError(f"x: must be a swept path, and not {self.x}, where `draw` is {self.draw}")
-        if self.y != "auto" and self.draw != "heatmap":
-            raise ValueError(f"y: only a heat map has a swept path there, and `draw` is {self.draw}")
+        draw = self.draw
+        within = self.lines if draw == "curves" else f"{self.x}s"
+        rules = {
+            "metrics: the panels name their metrics themselves; leave one of the two out": (
+                self.metrics is not None and not isinstance(self.panels, str)
+            ),
+            f"lines: only curves have lines, and `draw` is {draw}": self.lines != "methods" and draw != "curves",
+            f"normalise: only curves and bars are normalised, and `draw` is {draw}": (
+                self.normalise != "none" and draw not in ("curves", "bars")
+            ),
+            f"panels: there is one for each of the {within}, which stand within a panel, too": (
+                within in self.panels_of.split("_by_")
+            ),
+            f"x: must be a swept path, and not {self.x}, where `draw` is {draw}": (
+                draw in ("curves", "heatmap") and self.x in ("dataset", "method")
+            ),
+            f"y: only a heat map has a swept path there, and `draw` is {draw}": self.y != "auto" and draw != "heatmap",
+        }
+        for text, is_broken in rules.items():
+            if is_broken:
+                raise ValueError(text)
         return self
 
     @property
@@ -241,43 +258,37 @@ class FigureLayout(_Layout):
         """
         free = [path for path in swept if path not in self.at and path != self.lines]
         several = [path for path in free if swept[path] > 1]
+        candidates = {
+            "heatmap": (several if len(several) > 1 else free)[::-1],
+            "scatter": [name for name in TIMES if name in measured],
+            "curves": (several or free)[::-1],
+        }.get(self.draw, [*several[::-1], "method"])
         x, y = self.x, self.y
-        if self.draw == "heatmap":
-            last_first = (several if len(several) > 1 else free)[::-1]
-            if x == "auto":
-                x = next((path for path in last_first if path != y), "auto")
-            if y == "auto":
-                y = next((path for path in last_first if path != x), "auto")
-        elif x == "auto" and self.draw == "scatter":
-            x = next((name for name in TIMES if name in measured), "auto")
-        elif x == "auto" and self.draw == "curves":
-            x = next(reversed(several or free), "auto")
-        elif x == "auto":
-            x = next(reversed(several), "method")
+        if x == "auto":
+            x = next((each for each in candidates if each != y), "auto")
+        if y == "auto" and self.draw == "heatmap":
+            y = next((each for each in candidates if each != x), "auto")
         return self.model_copy(update={"x": x, "y": y})
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The swept paths that axes, lines and `at` stand for (of a settled layout)."""
-        axes = [self.x]
+        axes = []
+        if self.draw != "scatter" and self.x not in ("method", "dataset"):
+            axes.append(self.x)
         if self.draw == "heatmap":
             axes.append(self.y)
-        if self.draw == "scatter" or self.x in ("method", "dataset"):
-            axes = []
         if self.lines not in LINE_KINDS:
             axes.append(self.lines)
         return (*axes, *self.at)
 
     @property
-    def apart(self) -> tuple[Dimension, ...]:
+    def apart(self) -> tuple[str, ...]:
         """What each figure is of (of a settled layout): the dimensions that no panel, line or axis stands for."""
-        shown = {kind.removesuffix("s") for kind in self.panels_of.split("_by_")}
+        shown = {self.x, *(kind.removesuffix("s") for kind in self.panels_of.split("_by_"))}
         if self.draw != "heatmap":
             shown.add(LINE_KINDS.get(self.lines, ""))
-        if self.x == "dataset":
-            shown.add("dataset")
-        every: tuple[Dimension, ...] = ("dataset", "metric", "method")
-        return tuple(each for each in every if each not in shown)
+        return tuple(each for each in DIMENSIONS if each not in shown)
 
     @property
     def panels_of(self) -> str:
@@ -323,12 +334,13 @@ def stems(asked: Sequence[LayoutSpec]) -> list[str]:
     plain = [stem(entry.layout) for entry in asked]
     longer = []
     for name, entry in zip(plain, asked, strict=True):
-        twice = plain.count(name) > 1
-        longer.append(f"{name}_{file_name(entry.metric)}" if twice and entry.metric else name)
+        if entry.metric and plain.count(name) > 1:
+            name += f"_{file_name(entry.metric)}"
+        longer.append(name)
     different = []
-    for k, name in enumerate(longer):
-        number = longer[: k + 1].count(name)
-        different.append(f"{name}_{number}" if longer.count(name) > 1 else name)
+    for k, name in enumerate(longer, 1):
+        is_twice = longer.count(name) > 1
+        different.append(f"{name}_{longer[:k].count(name)}" if is_twice else name)
     return different
 
 
@@ -396,11 +408,7 @@ def _packaged_text(name: str) -> str:
 
 def _suggest(name: str, kind: str) -> str:
     """The end of a message: the packaged layouts of a kind, the nearest first."""
-    known = [each for each in names() if _is_of_kind(each, kind)]
+    known = [each for each in names() if f"kind: {kind}\n" in _packaged_text(each)]
     generic = ", ".join(each for each in known if "/" not in each)
     hint = suggest_name(name, known)
     return f"{hint} (known: {generic}, and those of the papers' tables; or your own file, NAME.yaml)"
-
-
-def _is_of_kind(name: str, kind: str) -> bool:
-    return re.search(rf"^kind: {kind}\b", _packaged_text(name), re.MULTILINE) is not None

@@ -6,9 +6,10 @@ import html
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlcdr.tables.escaping import escape_latex, escape_markdown, guard_line
+from mlcdr.tables.terminal import measure_columns
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -16,6 +17,32 @@ if TYPE_CHECKING:
     from mlcdr.tables.sheet import Sheet, Text
 
 _MANY = 5  # from so many columns of numbers on, a table is wide in LaTeX
+# In LaTeX there are braces everywhere.
+_DELIMITERS = {
+    "block_start_string": "<%",
+    "block_end_string": "%>",
+    "variable_start_string": "<<",
+    "variable_end_string": ">>",
+    "comment_start_string": "<#",
+    "comment_end_string": "#>",
+}
+
+
+@cache
+def open_template(package: str, path: str, **delimiters: Any) -> Template:
+    """The template in a file of a package; what it puts into HTML is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=PackageLoader(package, ""),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **delimiters,
+    )
+    return environment.get_template(path)
 
 
 def write_markdown(sheet: Sheet) -> str:
@@ -23,7 +50,7 @@ def write_markdown(sheet: Sheet) -> str:
     grid = []
     for row in (sheet.header, *sheet.rows):
         grid.append([_show_in_markdown(cell) for cell in row])
-    widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
+    widths = [max(3, width) for width in measure_columns(grid)]
     rule = []
     for j, width in enumerate(widths):
         rule.append("-" * width if sheet.is_left(j) else "-" * (width - 1) + ":")
@@ -41,42 +68,25 @@ def _show_in_markdown(cell: Text) -> str:
     return f"**{escaped}**" if cell.bold else escaped
 
 
-def write_latex(sheet: Sheet, label: str) -> str:
-    """A LaTeX `table` in the manner of booktabs. Its first line names the packages that the document must load."""
-    n_columns = len(sheet.header)
-    # A wide table is set smaller and closer, and shrunk further only as far as the page demands.
-    wide = n_columns - sheet.stub >= _MANY
-    packages = "booktabs,graphicx" if wide else "booktabs"
-    lines = [
-        rf"% needs \usepackage{{{packages}}}",
-        r"\begin{table}",
-        r"  \centering",
-        rf"  \caption{{{sheet.caption.latex}}}",
-    ]
-    if label:
-        lines.append(rf"  \label{{{label}}}")
-    if wide:
-        lines.append(r"  \footnotesize\setlength{\tabcolsep}{3pt}%")
-        lines.append(r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%")
-    columns = "".join("l" if sheet.is_left(j) else "r" for j in range(n_columns))
-    lines.append(rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}")
-    lines += [r"    \toprule", _latex_row(sheet.header), r"    \midrule"]
-    for k, row in enumerate(sheet.rows):
-        if k and k in sheet.groups:
-            lines.append(r"    \addlinespace")
-        lines.append(_latex_row(row))
-    lines.append(r"    \bottomrule")
-    lines.append(r"  \end{tabular}" + ("}" if wide else ""))
-    if sheet.notes:
-        notes = r" \\ ".join(guard_line(escape_latex(note)) for note in sheet.notes)
-        lines.append(rf"  \par\smallskip\parbox{{\linewidth}}{{\footnotesize {notes}}}")
-    lines.append(r"\end{table}")
-    return "\n".join(lines) + "\n"
+def write_latex(sheet: Sheet, label: str = "") -> str:
+    """A LaTeX `table` in the manner of booktabs."""
+    template = open_template("mlcdr.tables", "sheet.tex", **_DELIMITERS)
+    columns = range(len(sheet.header))
+    return template.render(
+        sheet=sheet,
+        label=label,
+        # A wide table is set smaller and closer, and shrunk further only as far as the page demands.
+        wide=len(columns) - sheet.stub >= _MANY,
+        columns="".join("l" if sheet.is_left(j) else "r" for j in columns),
+        header=_latex_row(sheet.header),
+        rows=map(_latex_row, sheet.rows),
+        notes=[guard_line(escape_latex(note)) for note in sheet.notes],
+    )
 
 
 def _latex_row(row: Sequence[Text]) -> str:
-    cells = " & ".join(_show_in_latex(cell) for cell in row)
-    return f"    {guard_line(cells.lstrip())} \\\\"
+    cells = " & ".join(map(_show_in_latex, row))
+    return guard_line(cells.lstrip())
 
 
 def _show_in_latex(cell: Text) -> str:
@@ -87,7 +97,7 @@ def _show_in_latex(cell: Text) -> str:
     return r"\textbf{" + cell.latex + "}"
 
 
-def write_html(sheet: Sheet, sortable: bool) -> str:
+def write_html(sheet: Sheet, sortable: bool = False) -> str:
     """An HTML `table` in a box that scrolls sideways and can have the focus; its notes below. All text is escaped.
 
     Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so that
@@ -95,26 +105,6 @@ def write_html(sheet: Sheet, sortable: bool) -> str:
     class `sortable` is for a script; the head of the last column of labels, which a style sheet may want to keep in
     sight, is of the class `last-label`.
     """
-    notes = [_mark_code(html.escape(note)) for note in sheet.notes]
-    return _template().render(sheet=sheet, sortable=sortable, notes=notes)
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("mlcdr.tables", "")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("sheet.html")
-
-
-def _mark_code(escaped: str) -> str:
-    """What stands between backticks as `code`."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
+    # what stands between backticks is code
+    notes = [re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(note)) for note in sheet.notes]
+    return open_template("mlcdr.tables", "sheet.html").render(sheet=sheet, sortable=sortable, notes=notes)

@@ -18,14 +18,17 @@ from mlcdr.experiment.splits import KFold, Shuffle, number_of_splits
 from mlcdr.results import metric_facts
 from mlcdr.results.best import tuned_paths
 from mlcdr.results.failures import join_some
+from mlcdr.results.frame import group
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.tables.layouts import Spread
+from mlcdr.tables.cells import lacks_all
+from mlcdr.tables.layouts import TableLayout
 from mlcdr.tables.sheet import DASH
 from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_path
 
 BOLD = "Bold: within one standard error of the best"
 _NAMED = 5  # cells that a note names
+_PLAIN = TableLayout(kind="table", columns="auto")
 _SEEN = {
     "test": "of each grid the best on the test rows for each metric, so these numbers are too good",
     "dataset": "parameters chosen once for a data set, on all its rows, also the test rows",
@@ -44,26 +47,17 @@ class Shown:
         One row for each place: at least dataset, method, metric, mean, n (0 where there is no number), and `bold`.
     bold : str
         What bold numbers are, as a sentence without its full stop; empty in a table that sets none.
-    spread : str
-        What stands behind ±: `standard_error`, `std` or `none`.
-    relative_to : str or None
-        The method by whose means all are divided.
-    average_rank : bool
-        Whether rows with average ranks stand below groups of rows.
     along : sequence of tuples of paths
         The swept parameters along the columns; those of one tuple mean one thing.
-    lacking : str
-        Where the number of a method without these parameters stands: `repeat` (everywhere), or `last`.
+    layout : TableLayout
+        Its `spread`, `relative_to`, `average_rank` and `lacking` say what stands in the table.
     """
 
     results: Results
     cells: pd.DataFrame
     bold: str = ""
-    spread: Spread = "standard_error"
-    relative_to: str | None = None
-    average_rank: bool = False
     along: Sequence[tuple[str, ...]] = ()
-    lacking: str = "repeat"
+    layout: TableLayout = _PLAIN
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
@@ -87,10 +81,10 @@ def list_notes(shown: Shown) -> list[str]:
 def _say_what_a_number_is(shown: Shown) -> Iterator[str]:
     if shown.numbers.empty:
         return
-    spread = SPREADS.get(shown.spread)
+    spread = SPREADS.get(shown.layout.spread)
     what = f"Mean ± {spread}" if spread else "Mean"
-    if shown.relative_to is not None:
-        what = f"Mean, divided by that of {shown.relative_to} on the same data set,"
+    if shown.layout.relative_to is not None:
+        what = f"Mean, divided by that of {shown.layout.relative_to} on the same data set,"
     yield f"{what} {describe_splits(shown.numbers['n'])}."
 
 
@@ -99,8 +93,7 @@ def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
     if shown.results.joined or not isinstance(splits, Shuffle | KFold):
         return
     planned = number_of_splits(splits)
-    of_dataset = shown.results.summary.groupby("dataset", sort=False, observed=True)
-    most = of_dataset["n"].max()
+    most = group(shown.results.summary, ["dataset"])["n"].max()
     short = [f"{dataset} ({n} of {planned})" for dataset, n in most.items() if n < planned]
     if short:
         yield f"Not all splits have results: {join_words(short)}."
@@ -109,7 +102,7 @@ def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
 def _name_means_over_fewer_splits(shown: Shown) -> Iterator[str]:
     if shown.results.joined:
         return
-    of_one_plan = shown.numbers.groupby(["dataset", "metric"], observed=True)
+    of_one_plan = group(shown.numbers, ["dataset", "metric"])
     cells = shown.numbers.assign(most=of_one_plan["n"].transform("max"))
     fewer = cells[cells["n"] < cells["most"]]
     named = []
@@ -139,7 +132,7 @@ def _say_what_is_bold(shown: Shown) -> Iterator[str]:
 
 
 def _explain_average_ranks(shown: Shown) -> Iterator[str]:
-    if shown.average_rank:
+    if shown.layout.average_rank:
         yield "Average rank: over the rows above it in which every method has a number."
 
 
@@ -159,11 +152,10 @@ def _name_methods_without_the_parameter(shown: Shown) -> Iterator[str]:
         "last": "the number stands in the last column only",
     }
     for paths in shown.along:
-        methods = shown.cells["method"].unique()
-        lacking = [method for method in methods if all(shown.results.lacks(method, path) for path in paths)]
+        lacking = [method for method in shown.cells["method"].unique() if lacks_all(shown.results, method, paths)]
         if lacking:
             has = "have" if len(lacking) > 1 else "has"
-            yield f"{join_words(lacking)} {has} no {join_words(paths, 'or')}: {where[shown.lacking]}."
+            yield f"{join_words(lacking)} {has} no {join_words(paths, 'or')}: {where[shown.layout.lacking]}."
 
 
 def _explain_dashes(shown: Shown) -> Iterator[str]:
@@ -178,8 +170,8 @@ def _explain_dashes(shown: Shown) -> Iterator[str]:
 
 
 def _explain_missing_spreads(shown: Shown) -> Iterator[str]:
-    if shown.spread != "none" and (shown.numbers["n"] == 1).any():
-        yield f"± {DASH}: a single split has no {SPREADS[shown.spread]}."
+    if shown.layout.spread != "none" and (shown.numbers["n"] == 1).any():
+        yield f"± {DASH}: a single split has no {SPREADS[shown.layout.spread]}."
 
 
 RULES: tuple[Rule, ...] = (

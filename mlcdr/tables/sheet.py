@@ -62,20 +62,14 @@ def template(pattern: str, **values: str) -> Text:
     if len(parts) % 2 == 0:
         raise ValueError("a dollar sign has no partner")
     escaped = {name: escape_latex(value) for name, value in values.items()}
-    plain = latex = ""
-    for k, part in enumerate(parts):
-        plain += part.format(**values)
-        is_mathematics = k % 2 == 1
-        latex += f"${part.format(**escaped)}$" if is_mathematics else _fill_latex(part, escaped)
-    return Text(plain, latex)
-
-
-def _fill_latex(pattern: str, escaped: dict[str, str]) -> str:
-    """The pattern's own text escaped, its `{name}`s filled in."""
     latex = ""
-    for piece in re.split(r"(\{\w*\})", pattern):
-        latex += piece.format(**escaped) if piece.startswith("{") else escape_latex(piece)
-    return latex
+    for k, part in enumerate(parts):
+        if k % 2:
+            latex += f"${part.format(**escaped)}$"
+            continue
+        for piece in re.split(r"(\{\w*\})", part):
+            latex += piece.format(**escaped) if piece.startswith("{") else escape_latex(piece)
+    return Text("".join(parts).format(**values), latex)
 
 
 def signed(value: float, digits: int) -> str:
@@ -112,29 +106,22 @@ class Sheet:
     notes: tuple[str, ...] = ()
     left: tuple[int, ...] = ()
 
-    def markdown(self) -> str:
-        """As a Markdown table, with caption and notes."""
-        return write_markdown(self)
-
-    def latex(self, label: str = "") -> str:
-        """As a LaTeX `table` in the manner of booktabs."""
-        return write_latex(self, label)
-
-    def html(self, sortable: bool = False) -> str:
-        """As an HTML `table`; all text is escaped."""
-        return write_html(self, sortable)
+    markdown = write_markdown
+    latex = write_latex
+    html = write_html
+    terminal = write_for_terminal
 
     def __html__(self) -> str:
         """What a template of a page puts in."""
         return self.html(sortable=True)
 
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """For a terminal of `width` characters."""
-        return write_for_terminal(self, width, colour)
-
     def is_left(self, j: int) -> bool:
         """Whether column `j` is set flush left."""
         return j < self.stub or j in self.left
+
+    def has_bold_number(self, row: Sequence[Text]) -> bool:
+        """Whether a number of a row is bold."""
+        return any(cell.bold and not self.is_left(j) for j, cell in enumerate(row))
 
     def align(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
         """The cells of a row, padded to the widths of the columns."""
@@ -155,8 +142,8 @@ class Sheet:
 
 
 def make_sheet(
-    caption: str,
-    header: Sequence[str],
+    caption: str | Text,
+    header: Sequence[str | Text],
     rows: Sequence[Sequence[str | Text]],
     stub: int,
     notes: Sequence[str] = (),
@@ -177,18 +164,21 @@ def make_sheet(
             same += 1
         if k and nested and not same:
             groups.append(k)
-        cells = [*[""] * same, *row[same:]]
-        shown.append(tuple(text(cell) if isinstance(cell, str) else cell for cell in cells))
+        shown.append(_as_texts([""] * same) + _as_texts(row[same:]))
         above = row
     return Sheet(
-        caption=text(caption),
-        header=tuple(text(head) for head in header),
+        caption=_as_texts([caption])[0],
+        header=_as_texts(header),
         rows=tuple(shown),
         stub=stub,
         groups=tuple(groups),
         notes=tuple(notes),
         left=left,
     )
+
+
+def _as_texts(cells: Sequence[str | Text]) -> tuple[Text, ...]:
+    return tuple(text(cell) if isinstance(cell, str) else cell for cell in cells)
 
 
 class ShownSheet(Shown):

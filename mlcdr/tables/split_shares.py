@@ -57,20 +57,22 @@ def measure_deviation(labels: Any, fold: NDArray[np.int64]) -> tuple[float, int]
         return 0.0, 0
     in_folds = counts / np.bincount(fold)[:, None]
     in_all = counts.sum(axis=0) / n
-    return float(np.abs(in_folds - in_all).mean()), int((counts == 0).sum())
+    off = np.abs(in_folds - in_all).mean()
+    return float(off), int((counts == 0).sum())
 
 
 def tabulate_folds(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> Sheet:
     """The deviations of what `draw_folds` gives for some data sets."""
-    rows: list[tuple[str, ...]] = []
+    rows = []
     for dataset, folds in drawn:
         labels = sparse.csr_array(dataset.Y)
         pairs = label_pairs(labels)
         for kind, fold in folds.items():
-            sizes = np.bincount(fold)
-            smallest, largest = f"{sizes.min():,}", f"{sizes.max():,}"
-            size = smallest if smallest == largest else f"{smallest}–{largest}"
-            rows.append((dataset.name, kind, size, *_show_deviation(labels, fold), *_show_deviation(pairs, fold)))
+            sizes = np.unique(np.bincount(fold))
+            smallest, largest = f"{sizes[0]:,}", f"{sizes[-1]:,}"
+            size = smallest if len(sizes) == 1 else f"{smallest}–{largest}"
+            shown = (*_show_deviation(labels, fold), *_show_deviation(pairs, fold))
+            rows.append((dataset.name, kind, size, *shown))
     header = ("Dataset", "Stratified by", "Rows of a fold", "Labels: off by %", "empty", "Pairs: off by %", "empty")
     notes = (
         "Off by: |share in a fold − share in all rows| of a label, or of a pair of labels that some row has, in "

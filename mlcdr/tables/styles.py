@@ -33,9 +33,14 @@ def line(k: int) -> str:
     return LINES[k % len(LINES)]
 
 
-def hatch(k: int) -> str:
-    """The hatch of its bars."""
-    return _HATCHES[k // len(COLOURS) % len(_HATCHES)]
+def bar(k: int) -> dict[str, Any]:
+    """What matplotlib draws its bars with."""
+    return {
+        "facecolor": colour(k),
+        "hatch": _HATCHES[k // len(COLOURS) % len(_HATCHES)],
+        "edgecolor": "white",
+        "linewidth": 0.4,
+    }
 
 
 def mark(k: int) -> dict[str, Any]:

@@ -14,17 +14,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.frame import are_same, rank_means
 from mlcdr.results.results import Results
-from mlcdr.tables import layouts, text_format
+from mlcdr.tables import layouts
 from mlcdr.tables.arrangement import Arrangement, arrange
 from mlcdr.tables.layouts import TableLayout
 from mlcdr.tables.notes import BOLD, Shown, list_notes
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, template, text
+from mlcdr.tables.text_format import SPREAD_COLUMNS, as_texts, format_mean, shorten_path
 from mlcdr.whole_files import check_within
 
 Marks = Mapping[tuple[str, str, tuple[str, ...], str], tuple[str, str]]
@@ -32,7 +34,6 @@ Marks = Mapping[tuple[str, str, tuple[str, ...], str], tuple[str, str]]
 and a remark on it (`Text.mark`, `Text.about`)."""
 
 _BEST = {"one_standard_error": BOLD, "best": "Bold: the best"}
-_SPREAD_COLUMNS = {"standard_error": ["se"], "std": ["std"], "none": []}
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,19 +67,18 @@ def make_table(results: Results, entry: LayoutSpec, marks: Marks | None = None) 
         When the layout cannot be read, or does not fit the results.
     """
     plan = arrange(results, layouts.load(TableLayout, entry), entry.layout)
-    rows, groups = _write_rows(plan, marks or {})
-    sheet = Sheet(
+    sheet = make_sheet(
         caption=_caption(plan),
-        header=(*_head_labels(plan), *_head_columns(plan)),
-        rows=tuple(rows),
+        header=[*_head_labels(plan), *_head_columns(plan)],
+        rows=_write_rows(plan, marks or {}),
         stub=len(plan.stub),
-        groups=tuple(groups),
-        notes=tuple(_notes(plan)),
+        notes=_notes(plan),
+        nested=len(plan.stub) - 1,
     )
-    columns, records = _list_records(plan)
+    cells = _list_records(plan)
     parts = [results.name, layouts.stem(entry.layout), plan.layout.metric]
     stem = layouts.file_name("-".join(part for part in parts if part))
-    return Table(sheet, columns, records, "tab:" + stem.replace("_", "-"))
+    return Table(sheet, tuple(cells), as_texts(cells), "tab:" + stem.replace("_", "-"))
 
 
 def write_all(results: Results) -> list[Path]:
@@ -100,28 +100,22 @@ def write_all(results: Results) -> list[Path]:
 # -------------------------------------------------------------------- rows
 
 
-def _write_rows(plan: Arrangement, marks: Marks) -> tuple[list[tuple[Text, ...]], list[int]]:
-    """The rows, and the numbers of those that begin a new group."""
+def _write_rows(plan: Arrangement, marks: Marks) -> list[list[Text]]:
     digits = _choose_digits(plan)
-    labels = _label_rows(plan)
-    shown: list[tuple[Text, ...]] = []
-    starts = []
-    for group in _group_rows(plan):
-        starts.append(len(shown))
-        for row in group:
-            texts = [_show_cell(plan, cell, digits, marks) for cell in plan.cells_of(row)]
-            shown.append((*labels[row], *texts))
+    # below each value of the outermost label, or below all where no other is, stand average ranks
+    outer, *inner = plan.layout.rows
+    groups = plan.rows[outer] if inner else pd.Series("", plan.rows.index)
+    rows = []
+    for _, group in plan.rows.groupby(groups, sort=False):
+        labels: list[Text] = []
+        for number, row in group.iterrows():
+            labels = _label_row(plan, row)
+            shown = [_show_cell(plan, cell, digits, marks) for cell in plan.cells_of(number)]
+            rows.append([*labels, *shown])
         if plan.layout.average_rank:
-            shown.append(_show_average_ranks(plan, plan.cells[plan.cells["row"].isin(group)]))
-    return shown, starts[1:]
-
-
-def _group_rows(plan: Arrangement) -> list[list[int]]:
-    """The numbers of the rows, in groups of one value of the outermost label; one group where no other is."""
-    if len(plan.layout.rows) == 1:
-        return [list(plan.rows.index)]
-    outer = plan.rows[plan.layout.rows[0]]
-    return [list(rows) for rows in plan.rows.groupby(outer, sort=False).groups.values()]
+            ranked = plan.cells[plan.cells["row"].isin(group.index)]
+            rows.append([*labels[:-1], text("average rank"), *_show_average_ranks(plan, ranked)])
+    return rows
 
 
 def _choose_digits(plan: Arrangement) -> dict[str, int]:
@@ -138,43 +132,21 @@ def _choose_digits(plan: Arrangement) -> dict[str, int]:
     return digits
 
 
-def _label_rows(plan: Arrangement) -> list[list[Text]]:
-    """The labels of each row; an outer label stands only in the first row of its group."""
-    labels = []
-    above: dict[str, str] = {}
-    for row in plan.rows.to_dict("records"):
-        new = False
-        shown = []
-        for name in plan.stub:
-            in_label = _path_in_label(plan, name, row)
-            new = new or name == plan.stub[-1] or row[name] != above.get(name)
-            if in_label:
-                shown.append(_fill_label(plan, in_label, row))
-            else:
-                shown.append(text(_name_value(plan, name, row[name]) if new else ""))
-        labels.append(shown)
-        above = row
-    return labels
-
-
-def _path_in_label(plan: Arrangement, name: str, row: Mapping[str, str]) -> str | None:
-    """The swept path whose value stands in the method's label, if there is one."""
-    if name != "method":
-        return None
-    return next((path for path in plan.layout.row_labels if row[path]), None)
-
-
-def _fill_label(plan: Arrangement, path: str, row: Mapping[str, str]) -> Text:
-    pattern = plan.layout.row_labels[path]
-    return _fill(plan, f"row_labels.{path}", pattern, method=row["method"], value=row[path])
+def _label_row(plan: Arrangement, row: pd.Series) -> list[Text]:
+    """The labels of a row; the value of a swept path may stand in that of the method."""
+    labels = {name: text(_name_value(plan, name, row[name])) for name in plan.stub}
+    for path, pattern in plan.layout.row_labels.items():
+        if row[path]:
+            labels["method"] = _fill(plan, f"row_labels.{path}", pattern, method=row["method"], value=row[path])
+            break
+    return list(labels.values())
 
 
 def _name_value(plan: Arrangement, name: str, value: str) -> str:
-    if value in plan.layout.names and name in ("dataset", "method", "metric"):
-        return plan.layout.names[value]
-    if name == "metric":
-        return plan.facts[value].title
-    return value or DASH
+    if name in plan.results.swept:
+        return value or DASH
+    named = plan.facts[value].title if name == "metric" else value
+    return plan.layout.names.get(value, named)
 
 
 def _show_cell(plan: Arrangement, cell: Mapping[str, Any], digits: Mapping[str, int], marks: Marks) -> Text:
@@ -182,12 +154,13 @@ def _show_cell(plan: Arrangement, cell: Mapping[str, Any], digits: Mapping[str, 
         return Text("", "")
     if not cell["n"]:
         return NOTHING
-    spreads = _SPREAD_COLUMNS[plan.layout.spread]
+    spreads = SPREAD_COLUMNS[plan.layout.spread]
     spread = cell[spreads[0]] if spreads else None
     setting = _show_setting(plan, cell)
-    shown = text_format.format_mean(cell["mean"], spread, digits[cell["metric"]], cell["bold"], setting)
+    shown = format_mean(cell["mean"], spread, digits[cell["metric"]], cell["bold"], setting)
     point = tuple(cell[path] for path in plan.results.swept)
-    mark, about = marks.get((cell["dataset"], cell["method"], point, cell["metric"]), ("", ""))
+    place = (cell["dataset"], cell["method"], point, cell["metric"])
+    mark, about = marks.get(place, ("", ""))
     return replace(shown, mark=mark, about=about)
 
 
@@ -219,31 +192,19 @@ def _show_setting(plan: Arrangement, cell: Mapping[str, Any]) -> str:
     return re.sub(r"\{([\w.]+)(:features)?\}", write_value, pattern)
 
 
-def _show_average_ranks(plan: Arrangement, cells: pd.DataFrame) -> tuple[Text, ...]:
-    """The row below a group: each method's average rank over the rows in which all of them have a number."""
-    ranks = [_rank_row(plan, row) for _, row in cells.groupby("row")]
-    whole = [row for row in ranks if row]
-    labels = [text("average rank" if name == plan.stub[-1] else "") for name in plan.stub]
-    if not whole:
-        return (*labels, *[NOTHING] * len(plan.columns))
-    averages = pd.DataFrame(whole).mean()[list(plan.columns)]
-    wanted = plan.layout.bold != "none"
-    shown = [_show_rank(rank, wanted and are_same(rank, averages.min())) for rank in averages]
-    return (*labels, *shown)
-
-
-def _show_rank(rank: float, bold: bool) -> Text:
-    return Text(f"{rank:.2f}", f"${rank:.2f}$", bold)
-
-
-def _rank_row(plan: Arrangement, row: pd.DataFrame) -> dict[str, float]:
-    """Method → rank; none where a method has no number to be compared."""
-    better = plan.facts[row["metric"].iloc[0]].higher_is_better
-    comparable = (row["n"] > 0) & plan.results.are_comparable(row, ["row"])
-    if better is None or len(row) < 2 or not comparable.all():
-        return {}
-    ranks = rank_means(row["mean"].to_numpy(), better)
-    return dict(zip(row["method"], ranks, strict=True))
+def _show_average_ranks(plan: Arrangement, cells: pd.DataFrame) -> list[Text]:
+    """Each method's average rank over those of the rows in which all of them have a number."""
+    ranks = []
+    for _, row in cells.groupby("row"):
+        better = plan.facts[row["metric"].iloc[0]].higher_is_better
+        comparable = (row["n"] > 0) & plan.results.are_comparable(row, ["row"])
+        if better is not None and len(row) > 1 and comparable.all():
+            ranks.append(rank_means(row["mean"].to_numpy(), better))
+    if not ranks:
+        return [NOTHING] * len(plan.columns)
+    averages = np.mean(ranks, axis=0)
+    is_bold = are_same(averages, averages.min()) & (plan.layout.bold != "none")
+    return [Text(f"{rank:.2f}", f"${rank:.2f}$", bold) for rank, bold in zip(averages, is_bold, strict=True)]
 
 
 # -------------------------------------------------------------------- heads, caption, notes
@@ -252,14 +213,15 @@ def _rank_row(plan: Arrangement, row: pd.DataFrame) -> dict[str, float]:
 def _head_labels(plan: Arrangement) -> list[Text]:
     """What stands above the columns of labels."""
     named = plan.layout.headers.model_dump()
-    return [text(named.get(name) or text_format.shorten_path(name, plan.results.swept)) for name in plan.stub]
+    short = {name: shorten_path(name, plan.results.swept) for name in plan.stub}
+    return [text(named.get(name) or short[name]) for name in plan.stub]
 
 
 def _head_columns(plan: Arrangement) -> list[Text]:
     if not plan.column_paths:
         return [text(_name_value(plan, plan.across, value)) for value in plan.columns]
     headers = plan.layout.headers
-    path = text_format.shorten_path(plan.across, plan.results.swept)
+    path = shorten_path(plan.across, plan.results.swept)
     first, *others = plan.columns
     pattern = headers.first
     if first.endswith("%") and headers.percent_of:
@@ -289,18 +251,10 @@ def _fill(plan: Arrangement, key: str, pattern: str, **values: str) -> Text:
 
 
 def _notes(plan: Arrangement) -> list[str]:
-    layout = plan.layout
-    shown = Shown(
-        results=plan.results,
-        cells=plan.cells[~plan.cells["blank"]],
-        bold=_say_best(plan),
-        spread=layout.spread,
-        relative_to=layout.relative_to,
-        average_rank=layout.average_rank,
-        along=[plan.column_paths] if plan.column_paths else [],
-        lacking=layout.lacking,
-    )
-    return [*layout.notes, *list_notes(shown)]
+    cells = plan.cells[~plan.cells["blank"]]
+    along = [plan.column_paths] if plan.column_paths else []
+    shown = Shown(plan.results, cells, _say_best(plan), along, plan.layout)
+    return [*plan.layout.notes, *list_notes(shown)]
 
 
 def _say_best(plan: Arrangement) -> str:
@@ -317,19 +271,17 @@ def _say_best(plan: Arrangement) -> str:
 # -------------------------------------------------------------------- plain data
 
 
-def _list_records(plan: Arrangement) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The plain data: the header, and a record for each cell of the results, once even where the table repeats it."""
-    results = plan.results
-    keys = ["dataset", "method", *results.swept]
-    if len(plan.domain["metric"]) > 1:
+def _list_records(plan: Arrangement) -> pd.DataFrame:
+    """The plain data: a record for each cell of the results, once even where the table repeats it."""
+    keys = ["dataset", "method", *plan.results.swept]
+    if len(plan.facts) > 1:
         keys.append("metric")
-    numbers = ["mean", *_SPREAD_COLUMNS[plan.layout.spread]]
-    header = [*keys, *numbers, *(["setting"] if results.grids else [])]
-    records: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for cell in plan.records:
-        key = tuple(cell[name] for name in keys)
-        values = [text_format.number(cell[name]) for name in numbers]
-        if results.grids:
-            values.append(";".join(f"{path}={value}" for path, value in _taken(plan, cell).items()))
-        records[key] = (*key, *values)
-    return tuple(header), tuple(records.values())
+    cells = plan.cells.drop_duplicates(keys)
+    records = cells[[*keys, "mean", *SPREAD_COLUMNS[plan.layout.spread]]]
+    if not plan.results.grids:
+        return records
+    settings = []
+    for cell in cells.to_dict("records"):
+        taken = _taken(plan, cell)
+        settings.append(";".join(f"{path}={value}" for path, value in taken.items()))
+    return records.assign(setting=settings)

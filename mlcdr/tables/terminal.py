@@ -18,7 +18,7 @@ _GAP = "  "
 Grid = list[list[str]]
 
 
-def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
+def write_for_terminal(sheet: Sheet, width: int = 80, colour: bool = False) -> str:
     """Aligned columns; no heads where there are no rows. Bold is the terminal's bold if `colour`, else a `*`.
 
     A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with the
@@ -27,13 +27,17 @@ def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
     """
     limit = width or sys.maxsize
     rows = sheet.rows if width else sheet.whole_rows
-    starred = not colour and _has_bold_number(sheet)
+    starred = not colour and any(map(sheet.has_bold_number, sheet.rows))
     grid = []
     for row in (sheet.header, *rows):
         grid.append([_show(sheet, cell, j, starred) for j, cell in enumerate(row)])
-    grid = _set_closer(sheet, grid, limit)
+    blocks = _choose_blocks(sheet, grid, limit)
+    if len(blocks) > 1:  # set closer, if only so it fits in one block
+        closer = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
+        if len(_choose_blocks(sheet, closer, limit)) == 1:
+            grid, blocks = closer, _choose_blocks(sheet, closer, limit)
     lines = _wrap(sheet.caption.plain, limit)
-    for block in _choose_blocks(sheet, grid, limit) if rows else ():
+    for block in blocks if rows else ():
         lines += ["", *_write_block(sheet, grid, block, ruled=bool(width), colour=colour)]
     notes = list(sheet.notes)
     if notes:
@@ -45,12 +49,6 @@ def write_for_terminal(sheet: Sheet, width: int, colour: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _has_bold_number(sheet: Sheet) -> bool:
-    columns = [j for j in range(len(sheet.header)) if not sheet.is_left(j)]
-    bold = [any(row[j].bold for row in sheet.rows) for j in columns]
-    return any(bold)
-
-
 def _show(sheet: Sheet, cell: Text, j: int, starred: bool) -> str:
     plain = escape_control_characters(cell.plain)
     if starred and not sheet.is_left(j):
@@ -59,18 +57,9 @@ def _show(sheet: Sheet, cell: Text, j: int, starred: bool) -> str:
     return plain
 
 
-def _set_closer(sheet: Sheet, grid: Grid, limit: int) -> Grid:
-    """The grid without blanks around ±, if only so it fits in one block."""
-    if len(_choose_blocks(sheet, grid, limit)) == 1:
-        return grid
-    closer = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
-    fits = len(_choose_blocks(sheet, closer, limit)) == 1
-    return closer if fits else grid
-
-
 def _choose_blocks(sheet: Sheet, grid: Grid, limit: int) -> list[list[int]]:
     """The columns of each block: the row labels and as many others as fit (at least one)."""
-    widths = _measure(grid)
+    widths = measure_columns(grid)
     labels = list(range(sheet.stub))
     blocks = [labels]
     for j in range(sheet.stub, len(widths)):
@@ -82,7 +71,8 @@ def _choose_blocks(sheet: Sheet, grid: Grid, limit: int) -> list[list[int]]:
     return blocks
 
 
-def _measure(grid: Grid) -> list[int]:
+def measure_columns(grid: Grid) -> list[int]:
+    """The width of each column."""
     return [max(map(len, column)) for column in zip(*grid, strict=True)]
 
 
@@ -92,18 +82,18 @@ def _total_width(widths: Sequence[int], block: Sequence[int]) -> int:
 
 def _write_block(sheet: Sheet, grid: Grid, block: Sequence[int], ruled: bool, colour: bool) -> list[str]:
     """The lines of one block of columns; `ruled`: with a rule below the heads, and a blank line between groups."""
-    widths = _measure(grid)
-    header, *rows = ([sheet.align(row, widths)[j] for j in block] for row in grid)
-    lines = [_GAP.join(header).rstrip()]
-    if ruled:
-        lines.append("─" * _total_width(widths, block))
-    for k, cells in enumerate(rows):
-        if ruled and k and k in sheet.groups:
+    widths = measure_columns(grid)
+    lines = []
+    for k, row in enumerate(grid, -1):  # the header is row -1
+        cells = sheet.align(row, widths)
+        if ruled and k == 0:
+            lines.append("─" * _total_width(widths, block))
+        elif ruled and k in sheet.groups:
             lines.append("")
-        if colour:
-            bold = [sheet.rows[k][j].bold for j in block]
-            cells = [_embolden(cell) if each else cell for cell, each in zip(cells, bold, strict=True)]
-        lines.append(_GAP.join(cells).rstrip())
+        if colour and k >= 0:
+            pairs = zip(cells, sheet.rows[k], strict=True)
+            cells = [_embolden(cell) if shown.bold else cell for cell, shown in pairs]
+        lines.append(_GAP.join(cells[j] for j in block).rstrip())
     return lines
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from mlcdr.errors import escape_control_characters
+from mlcdr.errors import escape_control_characters, plural
 from mlcdr.tables.escaping import escape_latex
 from mlcdr.tables.sheet import DASH, Text
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
+"""What a layout calls a spread → what people call it."""
+SPREAD_COLUMNS = {"standard_error": ["se"], "std": ["std"], "none": []}
+"""What a layout calls a spread → the columns of a summary that have it."""
 
 
 def shorten_name(name: str, longest: int = 40) -> str:
@@ -50,11 +53,13 @@ def format_mean(mean: float, spread: float | None, digits: int, bold: bool = Fal
 
 def describe_splits(counts: Iterable[int]) -> str:
     """`over 100 splits`, or `over 98 to 100 splits`."""
-    low, high = min(found := list(counts)), max(found)
-    return f"over {low} to {high} splits" if low != high else f"over {high} split{'s' if high > 1 else ''}"
+    found = set(counts)
+    low, high = min(found), max(found)
+    return f"over {plural(high, 'split')}" if low == high else f"over {low} to {high} splits"
 
 
 def shorten_path(path: str, swept: Sequence[str]) -> str:
     """A swept path's last name, if no other swept path ends in it."""
-    last = path.rsplit(".", 1)[-1]
-    return path if sum(p.rsplit(".", 1)[-1] == last for p in swept) > 1 else last
+    last = path.split(".")[-1]
+    same = [other for other in swept if other.split(".")[-1] == last]
+    return path if len(same) > 1 else last

@@ -43,7 +43,7 @@ def test_any_two_colours_are_told_apart_with_any_colour_vision(vision):
 
 def test_twenty_one_methods_differ_in_colour_and_line_and_63_in_colour_and_marker():
     assert len({(styles.colour(k), styles.line(k)) for k in range(21)}) == 21
-    assert len({(styles.colour(k), styles.hatch(k)) for k in range(21)}) == 21
+    assert len({(styles.colour(k), styles.bar(k)["hatch"]) for k in range(21)}) == 21
     assert len({(styles.colour(k), styles.marker(k)) for k in range(63)}) == 63
 
 
@@ -76,8 +76,9 @@ def test_curves_boxes_points_and_diagrams_agree(tmp_path):
             li.get_label(): (li.get_color(), li.get_marker()) for li in ax.lines if li.get_label() in wanted
         } == wanted
     boxes = render_figure(got, {"layout": "boxes", "metric": "hamming_loss"}, "a")
-    handles = boxes.legends[0].legend_handles
-    assert {h.get_label(): (h.get_color(), h.get_marker()) for h in handles} == wanted
+    names = [text.get_text() for text in boxes.legends[0].get_texts()]
+    looks = [(handle.get_color(), handle.get_marker()) for handle in boxes.legends[0].legend_handles]
+    assert dict(zip(names, looks, strict=True)) == wanted
     assert [patch.get_edgecolor()[:3] for patch in boxes.axes[0].patches[:3]] == [
         tuple(int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)) for c, _ in wanted.values()
     ]

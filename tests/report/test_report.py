@@ -167,7 +167,7 @@ def test_average_ranks_are_those_of_the_comparison(tmp_path):
     # Both metrics are higher for CPLST: worse as Hamming loss, better as F1, on both data sets at both points.
     assert "Average rank over 4 pairs of data set and point of the sweep; 1 is the best" in page.text
     assert re.search(r"Method\s*Hamming loss\s*F1\s*PLST\s*1\.00\s*2\.00\s*CPLST\s*2\.00\s*1\.00", page.text)
-    values = {("yeast", "A", "f1"): [0.5, 0.5], ("yeast", "B", "f1"): [0.6, 0.6]}
+    values = {("yeast", "A", "f1"): [0.5], ("yeast", "B", "f1"): [0.6]}
     one = page_of(write_folder(tmp_path / "one", experiment(["yeast"], ["A", "B"], ["f1"]), values))
     assert "Average rank over 1 data set; 1 is the best" in one.text
 

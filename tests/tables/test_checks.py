@@ -30,10 +30,6 @@ def test_an_experiment_that_fits_has_no_problem():
     ("config", "expected"),
     [
         (
-            experiment(["y"], ["A"], ["f1"], {PATH: [1]}, [TABLE3]),
-            "tables.0: needs the metric hamming_loss (measured: f1)",
-        ),
-        (
             experiment(["y"], ["A"], ["hamming_loss"], {}, [TABLE3]),
             "tables.0: needs a sweep of label_space.n_components (swept: nothing)",
         ),
@@ -48,9 +44,8 @@ def test_an_experiment_that_fits_has_no_problem():
             "tables.1: needs the metric mien; did you mean 'mine'? (measured: mine)",
         ),
         (
-            experiment(["y"], ["A"], ["f1"], {}, ["genric"]),
-            "tables.0: unknown layout 'genric'; did you mean 'generic'? (known: generic, and those of the papers' "
-            "tables; or your own file, NAME.yaml)",
+            experiment(["y"], ["A"], ["f1"], {}, [{"layout": "generic", "digits": -1}]),
+            "tables.0: the experiment's entry with layout generic: digits: must be at least 0, found -1",
         ),
         (
             experiment(["y"], ["A"], ["f1"], {}, [], ["curves"]),
@@ -60,10 +55,6 @@ def test_an_experiment_that_fits_has_no_problem():
             experiment(["y"], ["A"], ["f1"], {PATH: [1, 2], "learner.alpha": [1, 2]}, [], ["curves"]),
             f"figures.0: {PATH} is swept too, so a method has several curves; a figure shows one sweep "
             "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)",
-        ),
-        (
-            experiment(["y"], ["A"], ["f1"], {PATH: [1]}, [{"layout": "generic", "metrics": ["mf1"]}]),
-            "tables.0: needs the metric mf1; did you mean 'f1'? (measured: f1)",
         ),
         (
             experiment(

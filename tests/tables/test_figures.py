@@ -145,8 +145,6 @@ def test_a_panel_for_each_data_set_and_a_figure_for_each_metric(tmp_path):
     assert figure.get_suptitle() == "encoding error"
     got = change_experiment(got, figures=[entry])
     assert [p.name for p in figures.write_all(got)] == [f"curves_{m}.{e}" for m in METRICS[:2] for e in ("svg", "png")]
-    got = change_experiment(got, figures=[{**entry, "metric": "encoding_error"}])
-    assert [p.name for p in figures.write_all(got)] == ["curves.svg", "curves.png"]
 
 
 def test_a_logarithmic_axis(tmp_path):
@@ -298,9 +296,7 @@ def test_boxes_are_of_the_single_splits(tmp_path):
     "methods",
     [
         ("A", "B", "C"),
-        ("BR", "Chain", "MLkNN", "MostFrequent", "tuned"),
         ("BR", "CC", "MDDM-projected", "MDDM-uncorrelated"),
-        ("Binary relevance", "Classifier chain", "Label powerset"),
     ],
 )
 def test_names_below_boxes_keep_apart(tmp_path, methods):
@@ -389,10 +385,6 @@ def test_what_does_not_go_together(tmp_path):
     ):
         with pytest.raises(ResultsError, match=told):
             render_figure(got, entry, "yeast")
-    with pytest.raises(ResultsError, match="no data set 'flags'"):
-        render_figure(got, {"layout": "curves", "at": {ALPHA: 1}}, "flags")
-    with pytest.raises(ResultsError, match="no metric 'yeast'"):
-        render_figure(got, {"layout": "curves", "at": {ALPHA: 1}, "panels": "datasets"}, "yeast")
 
 
 def test_names_are_cut_off_and_shown_without_control_characters(tmp_path):

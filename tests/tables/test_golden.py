@@ -7,8 +7,6 @@ config when the snapshot was first made.
 """
 
 import json
-import shutil
-import subprocess
 from copy import deepcopy
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from tests.results_folders import (
     write_folder,
 )
 from tests.snapshots import GOLDEN, RENEWING, check
+from tests.tables.latex import compile_latex
 
 STORED = Path(__file__).parents[1] / "stored"
 FOLDER_OF = {
@@ -212,15 +211,6 @@ def test_nothing_else_is_stored():
     assert asked == names - {layouts.stem(name) for name in (*FOLDER_OF, *of_kind("datasets"))}
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")
 def test_latex_of_every_layout_compiles(tmp_path):
-    body = "\n\\clearpage\n".join(
-        path.read_text(encoding="utf-8") for path in sorted((GOLDEN / "layouts").glob("*.tex"))
-    )
-    head = r"\documentclass[a4paper]{article}\usepackage{booktabs,graphicx}\usepackage[margin=2cm]{geometry}"
-    (tmp_path / "t.tex").write_text(rf"{head}\begin{{document}}{body}\end{{document}}", encoding="utf-8")
-    line = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    run = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout[-2000:]
-    assert "Overfull" not in run.stdout
-    assert "Missing character" not in (tmp_path / "t.log").read_text(errors="replace")
+    tables = [path.read_text(encoding="utf-8") for path in sorted((GOLDEN / "layouts").glob("*.tex"))]
+    compile_latex(tmp_path, *tables)

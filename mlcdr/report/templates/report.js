@@ -62,7 +62,7 @@
     table.caption.firstElementChild.append(hint);
   }
 
-  // What is wider than the page says that it scrolls.
+  // A table that is wider than its box says that it scrolls there.
   const watch = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth + 1;
@@ -71,7 +71,7 @@
   for (const box of document.querySelectorAll(".scroll")) {
     const remark = document.createElement("p");
     remark.className = "scrolls";
-    remark.textContent = "Wider than the page: scrolls sideways →";
+    remark.textContent = "Scrolls sideways →";
     remark.hidden = true;
     box.before(remark);
     watch.observe(box);
