@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr import PLST, LeastSquares
 from mlcdr.numerics import regression
 from mlcdr.numerics.file_order import FileOrder
 from mlcdr.numerics.moments import Moments

@@ -7,9 +7,7 @@ import pytest
 import scipy.linalg
 from sklearn.cross_decomposition import CCA
 
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.cca import CanonicalCodes
-from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr import CanonicalCodes, ComposedClassifier, LeastSquares
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 
@@ -67,7 +65,7 @@ def test_decoding_is_the_pseudo_inverse_in_every_number_of_dimensions(name):
     np.testing.assert_allclose(z @ whole.directions_[:2].T, codes[:, :2], atol=1e-9)
 
 
-def test_ridges_by_the_formula():
+def test_ridges_are_those_of_the_formula():
     X, Y = problem("plain")
     x, z = centred(X, Y)
     space = CanonicalCodes(4, alpha=3.0, label_alpha=2.0).fit(X, Y)
