@@ -1,4 +1,4 @@
-"""C4.5's trees: those that WEKA's J48 prints for known data, the rules by plain loops, and the estimate of errors."""
+"""C4.5's trees: those that WEKA's J48 prints for known data, and the rules by plain loops."""
 
 from __future__ import annotations
 

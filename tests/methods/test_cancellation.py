@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import FunctionTransformer
 
-from mlcdr import CPLST, ComposedClassifier, Ridge
+from mlcdr import CPLST, PLST, ComposedClassifier, Ridge
 from mlcdr.numerics import factorisation, linalg, regression
 from mlcdr.numerics.moments import Moments
 
@@ -157,3 +157,9 @@ def test_empty_columns_cost_no_dense_copy():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 160e6  # S itself is 32 MB
+
+
+def test_large_label_spaces_with_nothing_to_find_have_directions_all_the_same():
+    X, Y = RNG(0).standard_normal((300, 20)), (RNG(1).random((300, 1200)) < 0.02).astype(np.uint8)
+    assert PLST(5).fit(X, 0 * Y).directions_.shape == (5, 1200)
+    assert CPLST(5).fit(np.ones((300, 2)), Y).directions_.shape == (5, 1200)

@@ -201,6 +201,14 @@ def test_sizes_are_rounded_and_nested(cls):
     assert clone(whole).get_params() == whole.get_params()
 
 
+@pytest.mark.parametrize("cls", ALL)
+def test_where_nothing_is_correlated_what_most_instances_have_is_predicted(cls):
+    X, Y = problem("plain")
+    for x, y in ((X, 0 * Y), (X, 0 * Y + 1), (np.ones_like(X), Y)):
+        model = ComposedClassifier(LeastSquares(), dual_space=cls(dependency=CORRELATION)).fit(x, y)
+        np.testing.assert_array_equal(model.predict(x), np.tile(y.mean(axis=0) > 0.5, (len(y), 1)))
+
+
 # -------------------------------------------------------------------- in experiments
 
 LABELS, FEATURES, SIZE = "dual_space.n_labels", "dual_space.n_features", "dual_space.n_components"

@@ -73,21 +73,3 @@ def test_an_encoded_label_set_is_the_nearest_code():
     best = np.sum((space.decode(codes) - Y) ** 2)
     for step in np.random.default_rng(0).normal(size=(20, *codes.shape)):
         assert np.sum((space.decode(codes + 0.01 * step) - Y) ** 2) > best
-
-
-@pytest.mark.parametrize("coding", ["zero_one", "plus_minus_one"])
-def test_error_terms_are_the_two_parts_of_the_squared_error(coding):
-    X, Y = problem("plain")
-    space = FaIE(coding=coding, weight=2.0).fit(X[:80], Y[:80])
-    codes = np.random.default_rng(0).standard_normal((40, 6))
-    assert space.directions_.shape == (6, 6)  # with equal eigenvalues at the border, too
-    encoding, prediction = space.error_terms(Y[80:], codes)
-    unit = 2 if coding == "plus_minus_one" else 1
-    y = unit * (Y[80:] - (unit - 1) / 2)
-    for m in range(1, 7):
-        D = space.directions_[:m]
-        nearest = np.linalg.lstsq(D.T, y.T, rcond=None)[0].T @ D
-        assert encoding[m - 1] == pytest.approx(np.sum((y - nearest) ** 2) / 40 / unit**2, abs=1e-9)
-        whole = np.sum((y - codes[:, :m] @ D) ** 2) / 40 / unit**2
-        assert encoding[m - 1] + prediction[m - 1] == pytest.approx(whole)
-    assert encoding[-1] == 0.0

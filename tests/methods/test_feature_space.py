@@ -426,10 +426,11 @@ def test_isometries_leave_the_new_features_but_for_their_signs(estimator, name):
 
 @pytest.mark.parametrize("estimator", EVERY)
 def test_where_there_is_nothing_to_find_there_is_no_share(estimator):
-    after = clone(estimator).fit(np.ones((30, 4)), problem("plain")[1][:30])
-    assert after.n_components_ == 0
-    assert after.eigenvalues_.shape == (0,)
-    assert np.isnan(after.eigenvalue_share_)
+    for features in (np.ones((30, 4)), np.ones((30, 200)), sp.csr_array((30, 200))):
+        after = clone(estimator).fit(features, problem("plain")[1][:30])
+        assert after.n_components_ == 0
+        assert after.eigenvalues_.shape == (0,)
+        assert np.isnan(after.eigenvalue_share_)
 
 
 @every_in(*NAMES)

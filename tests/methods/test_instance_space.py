@@ -86,7 +86,7 @@ def test_one_cluster_is_the_classifier_itself():
     np.testing.assert_array_equal(mlcdr.CBMLC(CHAIN, 1).fit(X, Y).predict(X), CHAIN.fit(X, Y).predict(X))
 
 
-# -------------------------------------------------------------------- any clusterer, any classifier
+# -------------------------------------------------------------------- any clusterer
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_any_clusterer_will_do(clusterer):
         assert len(pairs) == 4
 
 
-# -------------------------------------------------------------------- what must not matter, and what is awkward
+# -------------------------------------------------------------------- what is awkward
 
 
 def test_a_cluster_without_labels_and_one_with_a_single_label():
@@ -186,6 +186,18 @@ def test_rows_without_labels_go_to_the_nearest_mean(method, sparse):
         if loose is not None:
             found = loose.toarray() if hasattr(loose, "toarray") else loose
             np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("labelled", [1, 2])
+def test_of_one_or_two_labelled_rows_their_label_sets_are_learned(labelled):
+    X, Y = problem("plain")
+    given = Moments.from_arrays(X[:labelled], Y[:labelled]).with_unlabelled(X[labelled:])
+    for method in (
+        mlcdr.CBMLC(mlcdr.ReaderLEClassifier(), 3, random_state=0),
+        mlcdr.CLMLC(mlcdr.ReaderLEClassifier(), 3, meta_labels=None, random_state=0),
+        mlcdr.MLSF(mlcdr.ReaderLEClassifier(), random_state=0),
+    ):
+        np.testing.assert_array_equal(method.fit_moments(given).predict(X[:labelled]), Y[:labelled])
 
 
 @pytest.mark.parametrize(

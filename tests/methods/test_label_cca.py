@@ -101,17 +101,3 @@ def test_labels_that_do_not_vary_or_repeat_are_left_out():
     np.testing.assert_allclose(encoding, 3.0)
     np.testing.assert_allclose(prediction, 0.0)
     np.testing.assert_array_equal(nothing.decode(np.ones((4, 2))), np.ones((4, 3)))
-
-
-@pytest.mark.parametrize("name", ["plain", "wide"])
-def test_error_terms_are_the_two_parts_of_the_squared_error(name):
-    X, Y = problem(name)
-    space = CanonicalCodes().fit(X[:30], Y[:30])
-    z, codes = Y[30:] - Y[:30].mean(0), np.random.default_rng(0).standard_normal((len(Y) - 30, 6))
-    encoding, prediction = space.error_terms(Y[30:], codes)
-    for m in range(1, 7):
-        V = space.directions_[:m]
-        projected = z @ V.T @ np.linalg.pinv(V).T
-        decoded = space.decode(codes[:, :m])
-        assert encoding[m - 1] == pytest.approx(np.sum((z - projected) ** 2) / len(z), abs=1e-9)
-        assert encoding[m - 1] + prediction[m - 1] == pytest.approx(np.sum((Y[30:] - decoded) ** 2) / len(z))

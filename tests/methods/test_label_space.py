@@ -94,18 +94,31 @@ def test_dense_sparse_and_moments_agree(cls):
     np.testing.assert_allclose(spaces[1].encode(sp.csr_array(Y)), spaces[1].encode(Y))
 
 
-@pytest.mark.parametrize("cls", ORTHONORMAL)
-def test_error_terms_are_the_bounds_two_norms(cls):
+@pytest.mark.parametrize(
+    "space",
+    [
+        *(make(p.values[0]) for p in ORTHONORMAL),
+        *(mlcdr.CanonicalCodes(), mlcdr.RandomProjection(random_state=0)),
+        *(mlcdr.FaIE(weight=2.0, coding=coding) for coding in ("zero_one", "plus_minus_one")),
+    ],
+    ids=repr,
+)
+def test_error_terms_are_those_of_the_nearest_code_and_from_there_to_the_prediction(space):
+    """In units of {0, 1}; with V the directions, a code is decoded by their pseudo-inverse, or by V itself (FaIE)."""
     X, Y = problem("plain")
-    space = make(cls).fit(X[:80], Y[:80])
-    z, V = Y[80:] - Y[:80].mean(0), space.directions_
+    space.fit(X[:80], Y[:80])
     codes = np.random.default_rng(0).standard_normal((40, 6))
     encoding, prediction = space.error_terms(Y[80:], codes)
+    faie = isinstance(space, mlcdr.FaIE)
+    unit = 2 if faie and space.coding == "plus_minus_one" else 1
+    z = Y[80:] - (1 - 1 / unit if faie else Y[:80].mean(0))
     for m in range(1, 7):
-        v = V[:m]
-        assert encoding[m - 1] == pytest.approx(np.sum((z - z @ v.T @ v) ** 2) / 40, abs=1e-10)
-        assert prediction[m - 1] == pytest.approx(np.sum((codes[:, :m] - z @ v.T) ** 2) / 40)
-    assert encoding[-1] == 0.0
+        V = space.directions_[:m]
+        D = V / unit if faie else np.linalg.pinv(V).T
+        nearest = z @ np.linalg.pinv(D) @ D
+        assert encoding[m - 1] == pytest.approx(np.sum((z - nearest) ** 2) / 40, abs=1e-9)
+        assert prediction[m - 1] == pytest.approx(np.sum((nearest - codes[:, :m] @ D) ** 2) / 40)
+    assert encoding[-1] == pytest.approx(0, abs=1e-12)
 
 
 def test_pbr_learns_its_labels_and_predicts_no_other():
@@ -261,7 +274,4 @@ def test_random_projection_is_scikit_learns_with_inverse_components(m):
     np.testing.assert_allclose(codes, theirs.transform(Y - Y.mean(0)), atol=1e-12)
     decoded = ours.decode(codes)
     np.testing.assert_allclose(decoded, theirs.inverse_transform(codes) + Y.mean(0), atol=1e-10)
-    encoding, prediction = ours.error_terms(Y, np.zeros((len(Y), 6)))
-    assert encoding[m - 1] == pytest.approx(np.sum((Y - decoded) ** 2) / len(Y), abs=1e-10)
-    assert prediction[m - 1] == pytest.approx(np.sum((decoded - Y.mean(0)) ** 2) / len(Y), abs=1e-10)
     assert np.std(ours.directions_) == pytest.approx(1, abs=0.2)

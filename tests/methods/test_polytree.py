@@ -116,15 +116,6 @@ def test_polytrees_keep_their_skeleton_and_the_bound(seed, most):
         assert edges == skeleton
 
 
-def test_neighbours_are_weakly_bound_beside_the_weakest_of_all_edges():
-    """Label 0 with three neighbours: 1 and 2 lie below a fifth of both their edges, and not of the third."""
-    w = np.zeros((4, 4))
-    for j, k, weight in ((0, 1, 0.9), (0, 2, 0.8), (0, 3, 0.5), (1, 2, 0.15), (1, 3, 0.05), (2, 3, 0.12)):
-        w[j, k] = w[k, j] = weight
-    near = [[1, 2, 3], [0], [0], [0]]
-    assert weakly_bound_pairs(near, w, 0.2) == [(0, 1, 3)]
-
-
 def test_the_programs_chain_hands_on_what_it_predicts():
     """Of a base, too, whose scores and probabilities do not agree; each link looks once."""
     X, Y = problem("plain")

@@ -1,4 +1,4 @@
-"""READER: the author's program, (6.17)-(6.46) written out, what is proved of its objectives, and awkward data."""
+"""READER: the author's program, (6.17)-(6.46) written out, what is proved of its objectives, and the estimator."""
 
 from __future__ import annotations
 
@@ -288,6 +288,13 @@ def test_without_embedding_and_manifold_it_is_rfs():
     X, Y, unlabelled = data()
     ours = READER(alpha=0.7, beta=0, gamma=0, tol=1e-9).fit(X, Y, unlabelled)
     np.testing.assert_allclose(ours.coef_, RFS(alpha=0.7, tol=1e-9).fit(X, Y).coef_, atol=1e-10)
+
+
+def test_an_improved_version_that_gives_unlabelled_rows_no_weight_is_the_plain_one():
+    X, Y, unlabelled = data()
+    plain = READER(algorithm="alternating", random_state=0).fit(X, Y, unlabelled)
+    improved = READER(algorithm="alternating", random_state=0, version="improved", label_weights=(1, 0))
+    np.testing.assert_allclose(improved.fit(X, Y, unlabelled).scores_, plain.scores_)
 
 
 def test_the_objective_is_told_to_the_metric_of_that_name():
