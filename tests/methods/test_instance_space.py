@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.neighbors import KNeighborsClassifier
 
 import mlcdr
 from mlcdr.numerics.moments import Moments
@@ -80,10 +82,17 @@ def test_clmlc_without_meta_labels_is_cbmlc_after_the_projection():
     np.testing.assert_array_equal(clmlc.predict(X), cbmlc.predict(Z))
 
 
-def test_one_cluster_is_the_classifier_itself():
+@pytest.mark.parametrize(
+    "classifier",
+    [CHAIN, KNeighborsClassifier(1), mlcdr.ComposedClassifier(mlcdr.Ridge(1.0), label_space=mlcdr.PLST(1))],
+    ids=["ours", "without scores", "of any other kind"],
+)
+def test_one_cluster_is_the_classifier_itself(classifier):
     X, Y = problem("plain")
     Y[0, 4] = 1
-    np.testing.assert_array_equal(mlcdr.CBMLC(CHAIN, 1).fit(X, Y).predict(X), CHAIN.fit(X, Y).predict(X))
+    model, said = mlcdr.CBMLC(classifier, 1).fit(X, Y), clone(classifier).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(model.predict(X), said)
+    np.testing.assert_array_equal(model.decision_function(X) > 0, said)
 
 
 # -------------------------------------------------------------------- any clusterer
