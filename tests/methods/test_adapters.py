@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcdr.errors import UserError
+from mlcdr import Experiment, UserError
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import groups
 from mlcdr.experiment.loading import load_experiment
-from mlcdr.experiment.model import Experiment
 from mlcdr.methods.component import Component
 from tests import small
 from tests.methods.problems import as_sparse, problem

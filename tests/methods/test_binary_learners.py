@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlcdr.methods.learners.hinge_svm import HingeSVM
-from mlcdr.methods.learners.linear_svm import LinearSVM
-from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr import HingeSVM, LinearSVM, LogisticRegression
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 

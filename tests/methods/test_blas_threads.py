@@ -7,27 +7,25 @@ never sees this). What that does to a score is bounded here by TOLERANCE of the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mlcdr.methods.component import Component
-from mlcdr.methods.composition import ComposedClassifier
+from mlcdr import CPLST, DDSR, MVMD, OCCA, PCA, PLST, ComposedClassifier, KernelRidge, LabelCCA, LeastSquares, Ridge
 
 TOLERANCE = 1e-9
 
-METHODS: dict[str, dict[str, Any]] = {
-    "least squares": {"learner": "least_squares"},
-    "PLST": {"label_space": {"plst": {"n_components": 8}}, "learner": {"ridge": {"alpha": 1.0}}},
-    "CPLST": {"label_space": {"cplst": {"n_components": 8}}, "learner": "least_squares"},
-    "OCCA": {"label_space": {"occa": {"n_components": 8}}, "learner": "least_squares"},
-    "PCA": {"feature_space": [{"pca": {"n_components": 30}}], "learner": {"ridge": {"alpha": 1.0}}},
-    "MVMD": {"feature_space": [{"mvmd": {"n_components": 30}}], "learner": {"ridge": {"alpha": 1.0}}},
-    "CCA": {"feature_space": [{"cca": {"n_components": 10}}], "learner": {"ridge": {"alpha": 1.0}}},
-    "DDSR": {"dual_space": {"ddsr": {"n_components": 10}}, "learner": "least_squares"},
-    "kernel ridge": {"learner": {"kernel_ridge": {"alpha": 0.1, "gamma": 1e-4}}},
+METHODS = {
+    "least squares": ComposedClassifier(LeastSquares()),
+    "PLST": ComposedClassifier(Ridge(1.0), PLST(8)),
+    "CPLST": ComposedClassifier(LeastSquares(), CPLST(8)),
+    "OCCA": ComposedClassifier(LeastSquares(), OCCA(8)),
+    "PCA": ComposedClassifier(Ridge(1.0), feature_space=[PCA(30)]),
+    "MVMD": ComposedClassifier(Ridge(1.0), feature_space=[MVMD(30)]),
+    "CCA": ComposedClassifier(Ridge(1.0), feature_space=[LabelCCA(10)]),
+    "DDSR": ComposedClassifier(LeastSquares(), dual_space=DDSR(10)),
+    "kernel ridge": ComposedClassifier(KernelRidge(0.1, gamma=1e-4)),
 }
 
 
@@ -38,31 +36,23 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n, d, k = 400, 100, 20
     X = rng.normal(size=(n, d)) * np.logspace(-1, 0.5, d)
     X[:, 1] = X[:, 0] * 3 + 1e-3 * X[:, 2]
-    Y = (X / X.std(axis=0) @ rng.normal(size=(d, k)) / np.sqrt(d) + 0.3 * rng.normal(size=(n, k)) > 0.8).astype(
-        np.uint8
-    )
+    scores = X / X.std(axis=0) @ rng.normal(size=(d, k)) / np.sqrt(d) + 0.3 * rng.normal(size=(n, k))
+    Y = (scores > 0.8).astype(np.uint8)
     return X[:300], Y[:300], X[300:]
 
 
-def fitted(parts: dict[str, Any], problem: tuple[np.ndarray, ...], threads: int) -> tuple[np.ndarray, np.ndarray]:
+def fitted(name: str, problem: tuple[np.ndarray, ...], threads: int) -> tuple[np.ndarray, np.ndarray]:
     X, Y, X_test = problem
     with threadpool_limits(threads, user_api="blas"):
         if any(pool["num_threads"] != threads for pool in threadpool_info() if pool["user_api"] == "blas"):
             pytest.skip(f"this BLAS cannot be given {threads} threads")
-        built = {
-            family: [Component.parse(family, step).build() for step in part]
-            if isinstance(part, list)
-            else Component.parse(family, part).build()
-            for family, part in parts.items()
-        }
-        model = ComposedClassifier(**built)
-        model.fit(X, Y)
+        model = clone(METHODS[name]).fit(X, Y)
         return model.decision_function(X_test), model.predict(X_test)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_scores_to_rounding_and_the_same_label_sets(name: str, problem: tuple[np.ndarray, ...]) -> None:
-    (one, labels_of_one), (two, labels_of_two) = (fitted(METHODS[name], problem, threads) for threads in (1, 2))
+    (one, labels_of_one), (two, labels_of_two) = (fitted(name, problem, threads) for threads in (1, 2))
     assert 0 < labels_of_one.mean() < 1
     largest = np.abs(one).max()
     np.testing.assert_allclose(two, one, rtol=0, atol=TOLERANCE * largest)

@@ -1,4 +1,4 @@
-"""C4.5's trees: those that WEKA's J48 prints for known data, the rules by plain loops, and the estimate of errors."""
+"""C4.5's trees: those that WEKA's J48 prints for known data, and the rules by plain loops."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import beta, norm
+from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from mlcdr.methods.learners.c45 import C45
+from mlcdr import C45, M5P
 from mlcdr.methods.learners.m5.compiled import WARM_UP
-from mlcdr.methods.learners.m5p import M5P
 from tests.methods.problems import NAMES, as_sparse, problem
 
 pytest.importorskip("numba", reason="C4.5's trees need numba")
@@ -30,7 +29,7 @@ def written(model, node=0):
     )
 
 
-def test_the_trees_of_j48():
+def test_its_trees_are_those_that_j48_prints():
     """As WEKA's J48 prints them (-C 0.25 -M 2) for iris: 5 leaves, 3 of 150 rows wrong; and for wine: 5 leaves."""
     X, y = load_iris(return_X_y=True)
     found = C45().fit(X, y)
@@ -168,7 +167,7 @@ def test_larger_children_take_the_place_of_their_parents(seed):
 
 
 @pytest.mark.parametrize("name", [*NAMES, "iris", "breast cancer"])
-def test_the_rules_by_loops(name):
+def test_its_trees_are_those_of_the_rules_in_plain_loops(name):
     if name in NAMES:
         X, Y = problem(name)
         X, y = X[:45, :6], Y[:45, :3] @ np.array([1, 2, 4])
@@ -188,15 +187,6 @@ def test_the_rules_by_loops(name):
             np.testing.assert_array_equal(found.predict(make(new)), classes[expected.argmax(axis=1)])
 
 
-def test_the_expected_errors_are_an_upper_confidence_limit():
-    """Without errors exactly the binomial's; with some, the normal approximation of it."""
-    for n in (3, 10, 50):
-        assert expected_errors(np.zeros(n, dtype=int)) / n == pytest.approx(beta.ppf(0.75, 1, n))
-        y = np.arange(n) < max(1, n // 10)
-        e = y.sum()
-        assert expected_errors(y) / n == pytest.approx(beta.ppf(0.75, e + 1, n - e), abs=0.03)
-
-
 def test_what_warms_up_grows_trees():
     """A leaf alone would leave most of the machine code to the first fit that is timed."""
     assert C45().fit(WARM_UP, WARM_UP[:, 0] > 2).tree_.feature[0] == 0
@@ -205,7 +195,7 @@ def test_what_warms_up_grows_trees():
         assert (tree.feature >= 0).any()
 
 
-def test_awkward_classes_and_names():
+def test_one_class_names_and_equal_rows_are_predicted_as_they_come():
     X, Y = problem("plain")
     one = C45().fit(X, np.full(len(X), "a"))
     assert set(one.predict(X)) == {"a"}

@@ -10,45 +10,23 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multioutput import ClassifierChain as TheirChain
 from sklearn.tree import DecisionTreeClassifier
 
-from mlcdr.methods import registry
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.chains.br_plus import BRPlus
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.classifiers.mlknn import MLkNN
-from mlcdr.methods.component import Component
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.learners.logistic_regression import LogisticRegression as OurLogistic
-from mlcdr.methods.learners.ridge import Ridge as OurRidge
-from mlcdr.methods.thresholds import Maximise
+from mlcdr import BinaryRelevance, BRPlus, ClassifierChain, MLkNN
+from mlcdr import LogisticRegression as OurLogistic
+from mlcdr import Ridge as OurRidge
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
+from tests.methods.test_linear_links import CHAINS, decided, link_by_rows
 
 ALL = [BinaryRelevance, BRPlus, ClassifierChain]
 
 
-def by_loops(cls, make, X, Y, new):
-    """Scores of new instances; `make()` gives a regressor, which decides at ½."""
-    K = Y.shape[1]
-    first = [make().fit(X, Y[:, k]) for k in range(K)]
-    scores = np.column_stack([model.predict(new) for model in first])
-    if cls is BRPlus:
-        said = (scores > 0.5).astype(float)
-        for k in range(K):
-            model = make().fit(np.hstack([X, np.delete(Y, k, 1)]), Y[:, k])
-            scores[:, k] = model.predict(np.hstack([new, np.delete(said, k, 1)]))
-    if cls is ClassifierChain:
-        for k in range(K):
-            model = make().fit(np.hstack([X, Y[:, :k]]), Y[:, k])
-            scores[:, k] = model.predict(np.hstack([new, scores[:, :k] > 0.5]))
-    return scores
-
-
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("cls", ALL)
-def test_ridge_links_by_loops(cls, name):
+@pytest.mark.parametrize("chain", ["BR", "BR+", "CC"])
+def test_links_are_scikit_learns_ridge_regressions(chain, name):
     X, Y = problem(name)
     X = X / np.abs(X).max(axis=0).clip(1e-300)
-    expected = by_loops(cls, lambda: Ridge(0.5), X[:-12], Y[:-12].astype(float), X[-12:])
+    cls = CHAINS[chain][0]
+    expected = decided(chain, lambda k, inputs=(): link_by_rows(Ridge(0.5), X[:-12], Y[:-12], k, list(inputs)), X[-12:])
     for model in (OurRidge(0.5), Ridge(0.5)):  # by moments, by rows
         found = cls(model).fit(X[:-12], Y[:-12])
         np.testing.assert_allclose(found.decision_function(X[-12:]) + 0.5, expected, atol=1e-8)
@@ -118,19 +96,6 @@ def test_a_multilabel_classifier_is_a_base_by_its_vectors(cls, rows):
     if cls is ClassifierChain:
         second = MLkNN(5).fit(np.hstack([X, Y[:, :1]]), Y[:, 1])
         np.testing.assert_array_equal(said[:, 1], second.predict(np.hstack([X, said[:, :1]])))
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_in_the_line_of_a_method(cls):
-    X, Y = problem("plain")
-    model = ComposedClassifier(cls(OurRidge(0.5)), threshold=Maximise()).fit(X, Y)
-    scores = cls(OurRidge(0.5)).fit(X, Y).decision_function(X)
-    np.testing.assert_array_equal(model.predict(X), Maximise().fit(scores, Y).apply(scores))
-    plain = ComposedClassifier(cls(OurRidge(0.5))).fit(X, Y)
-    np.testing.assert_array_equal(plain.predict(X), scores > 0)
-    (name,) = [n for n in registry.names("learner") if registry.resolve("learner", n) is cls]
-    built = Component.parse("learner", {name: {"estimator": {"ridge": {"alpha": 0.5}}}}).build()
-    np.testing.assert_array_equal(built.fit(X, Y).predict(X), plain.predict(X))
 
 
 @pytest.mark.parametrize("cls", [BinaryRelevance, ClassifierChain])

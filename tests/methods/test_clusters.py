@@ -8,15 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlcdr.errors import ConfigError
+from mlcdr import CBMLC, CLMLC, BinaryRelevance, ClassifierChain, ComposedClassifier, ConfigError, Experiment
 from mlcdr.execution.runner import run
 from mlcdr.experiment.estimators import build, seeded
-from mlcdr.experiment.model import Experiment
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.instance_space.cbmlc import CBMLC
-from mlcdr.methods.instance_space.clmlc import CLMLC
 from tests.small import experiment, planned, write_dataset
 
 CHAIN = {"classifier_chain": {"estimator": {"ridge": {"alpha": 0.1}}, "order": "random"}}
@@ -104,17 +98,6 @@ def test_everything_in_it_is_seeded(arff: Path) -> None:
     assert set(seeds) == {"random_state", "classifier__random_state", "classifier__estimator__random_state"}
     assert None not in seeds.values()
     assert len(set(seeds.values())) == 3
-
-
-@pytest.mark.usefixtures("forked_workers")
-def test_the_same_numbers_for_any_number_of_jobs(arff: Path, tmp_path: Path) -> None:
-    an_experiment = of(arff, {"A": CLMLC_20, "B": CLMLC_20})
-    frames = [pd.read_csv(run(an_experiment, tmp_path / str(jobs), jobs=jobs).folder / "scores.csv") for jobs in (1, 2)]
-    pd.testing.assert_frame_equal(*frames)
-    scores = frames[0]
-    assert (
-        scores.loc[scores["method"] == "A", "value"].to_numpy() != scores.loc[scores["method"] == "B", "value"]
-    ).any()
 
 
 def test_what_is_known_of_clusters(arff: Path, tmp_path: Path) -> None:

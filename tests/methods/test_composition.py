@@ -206,19 +206,6 @@ def test_a_threshold_is_fitted_once_for_each_number_of_dimensions():
     assert settled.threshold_ is settled.threshold_of() is model.threshold_of(2)
 
 
-@pytest.mark.parametrize(
-    ("parts", "told"),
-    [
-        ({"learner": LeastSquares(), "label_space": PLST(), "dual_space": DDSR(2)}, "leave `label_space` out"),
-        ({"learner": KNeighborsClassifier(), "dual_space": DDSR(2)}, "fits label sets, not codes"),
-        ({"learner": KNeighborsClassifier(), "label_space": PLST()}, "fits label sets, not codes"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(parts, told):
-    with pytest.raises(ValueError, match=told):
-        ComposedClassifier(**parts).fit(*problem("plain"))
-
-
 def test_parts_are_fitted_themselves_only_where_they_are_the_fits_own():
     X, Y = problem("plain")
     parts = {"learner": LeastSquares(), "label_space": PLST(2), "feature_space": [PCA(4)]}
@@ -254,7 +241,7 @@ def test_without_a_feature_the_labels_alone_decide(learner, make):
 
 @pytest.mark.parametrize("base", [LeastSquares(), LinearSVM(), KNeighborsClassifier(120)], ids=repr)
 @pytest.mark.filterwarnings("ignore:No features were selected")
-def test_a_link_without_features(base):
+def test_a_link_without_features_goes_by_its_labels(base):
     """The first of a chain goes by its label alone; the second has the first for its only feature."""
     X, Y = problem("plain")
     Y = np.column_stack((np.arange(120) % 3 > 0, np.arange(120) % 3 > 0)).astype(np.uint8)
@@ -263,21 +250,26 @@ def test_a_link_without_features(base):
     assert [link.model.n_features_in_ for link in chain.links_] == [1, 1]
 
 
-def test_a_part_in_the_place_of_another_is_refused_with_what_is_right():
-    X, Y = problem("plain")
-    for parts, told in (
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
         ({"learner": CPLST(2)}, "learner: CPLST is no learner, which has `fit`, `predict`; it can be the label_space"),
         ({"learner": LeastSquares}, "learner: LeastSquares is a class; write LeastSquares(...)"),
         (
             {"label_space": MDDM()},
-            "label_space: MDDM is no label_space, which has `encode`, `decode`; it can be the feat",
+            "label_space: MDDM is no label_space, which has `encode`, `decode`; it can be the fe",
         ),
         ({"feature_space": [MDDM(), CPLST()]}, "feature_space[1]: CPLST is no feature_space, which has `transform`;"),
         ({"label_space": DDSR(2)}, "label_space: DDSR reduces features and labels together; it is a dual_space"),
         ({"threshold": 0.5}, "threshold: float is no threshold, which has `apply`"),
-    ):
-        with pytest.raises(TypeError, match=re.escape(told)):
-            ComposedClassifier(**{"learner": LeastSquares(), **parts}).fit(X, Y)
+        ({"label_space": PLST(), "dual_space": DDSR(2)}, "leave `label_space` out"),
+        ({"learner": KNeighborsClassifier(), "dual_space": DDSR(2)}, "fits label sets, not codes"),
+        ({"learner": KNeighborsClassifier(), "label_space": PLST()}, "fits label sets, not codes"),
+    ],
+)
+def test_a_part_that_is_out_of_place_is_refused_with_what_is_right(parts, told):
+    with pytest.raises((TypeError, ValueError), match=re.escape(told)):
+        ComposedClassifier(**{"learner": LeastSquares(), **parts}).fit(*problem("plain"))
 
 
 def test_steps_of_a_list_are_parameters_by_their_numbers():

@@ -10,10 +10,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.linear_model import orthogonal_mp
 
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.compressed_sensing import CompressedSensing
+from mlcdr import CompressedSensing
 from mlcdr.methods.label_space.sparse_recovery import cosamp, orthogonal_matching_pursuit
-from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
@@ -74,7 +72,7 @@ def test_cosamp_goes_no_further_than_it_helps():
 
 
 @pytest.mark.parametrize("recover", [orthogonal_matching_pursuit, cosamp])
-def test_recovery_of_awkward_codes(recover):
+def test_codes_of_nothing_and_of_equal_columns_are_recovered(recover):
     a = unit_columns(60, 8)
     a[:, 5] = a[:, 2]  # no telling which of the two
     t = np.vstack([np.zeros(60), a[:, 2], a[:, 0] + a[:, 5]])
@@ -149,18 +147,6 @@ def test_a_larger_penalty_leaves_less_of_the_labels():
     assert np.max(np.abs(slope)) < 0.2 + 1e-2
     np.testing.assert_allclose(slope[s != 0], 0.2 * np.sign(s[s != 0]), atol=1e-2)
     assert spaces[1].decode(np.zeros((0, 20))).shape == (0, 40)
-
-
-def test_a_method_by_hand():
-    """Least squares on the codes, decoded by scikit-learn's pursuit with columns at unit length."""
-    X, Y = problem("plain")
-    model = ComposedClassifier(LeastSquares(), CompressedSensing(4, sparsity=2, random_state=3)).fit(X[:90], Y[:90])
-    V = np.random.RandomState(3).standard_normal((4, 6))
-    F, new = (np.column_stack([x, np.ones(len(x))]) for x in (X[:90], X[90:]))
-    said = new @ np.linalg.lstsq(F, Y[:90] @ V.T, rcond=None)[0]
-    lengths = np.linalg.norm(V, axis=0)
-    scores = orthogonal_mp(V / lengths, said.T, n_nonzero_coefs=2).T / lengths
-    np.testing.assert_allclose(model.decision_function(X[90:]) + 0.5, scores, atol=1e-9)
 
 
 def test_error_terms_are_what_decoding_loses():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.utils._param_validation import Interval
 
+from mlcdr import MIM
 from mlcdr.methods import registry
-from mlcdr.methods.feature_space.mim import MIM
 from mlcdr.testing.subject import PartSubject, make_problem
 from tests import small
 from tests.methods.problems import QUICK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -10,19 +9,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr.errors import ConfigError
+from mlcdr import DDSR, IDSR, PCA, ComposedClassifier, ConfigError, LeastSquares, Maximise
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import groups
 from mlcdr.experiment import estimators
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
 from mlcdr.methods import registry
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.dual_space.ddsr import DDSR
-from mlcdr.methods.dual_space.idsr import IDSR
-from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.thresholds import Maximise
 from mlcdr.numerics.moments import Moments
 from tests import small
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -69,7 +62,7 @@ def scores_by_the_paper(space, X, Y, new, d, k):
     ],
     ids=str,
 )
-def test_scores_are_the_papers(space, d, k):
+def test_scores_are_those_of_the_papers_steps(space, d, k):
     X, Y = problem("plain")
     train, test = slice(0, 90), slice(90, 120)
     model = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(X[train], Y[train])
@@ -112,7 +105,7 @@ def test_ddsr_directions_have_the_largest_covariances(name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("cls", ALL)
-def test_directions_of_correlations(cls, name):
+def test_directions_of_correlations_diagonalise_them_whatever_the_scales(cls, name):
     """The matrices are those of the correlations, whatever the scales; what is constant takes no part."""
     X, Y = problem(name)
     space = cls(dependency=CORRELATION).fit(X, Y)
@@ -167,12 +160,6 @@ def test_correlations_from_dense_sparse_and_downdated_moments_agree(cls, name):
         assert np.max(np.abs(np.delete(space.directions_[:rank], varying, axis=1))) < 1e-14
 
 
-@pytest.mark.parametrize("cls", ALL)
-def test_the_dependency_matters(cls):
-    X, Y = problem("plain")
-    assert np.max(np.abs(cls().fit(X, Y).directions_ - cls(dependency=CORRELATION).fit(X, Y).directions_)) > 1e-3
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_idsr_with_all_dimensions_is_least_squares(name):
     """A rotation changes neither the minimum-norm solution nor what it predicts."""
@@ -199,25 +186,6 @@ def test_reduced_moments_are_those_of_the_reduced_rows(cls, name):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_laws_of_rotation_and_of_a_constant(cls):
-    """Rotating, shifting and scaling all of X, or a constant beside it, changes nothing."""
-    X, Y = problem("plain")
-    Y = Y[:, [0, 1, 2, 3, 5]]
-    rng = np.random.default_rng(0)
-    rotation = np.linalg.qr(rng.standard_normal((17, 17)))[0]
-    space = {DDSR: DDSR(3), IDSR: IDSR(6, 3)}[cls]
-
-    def scores(x, y, new):
-        model = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(x, y)
-        return model.decision_function(new)
-
-    expected = scores(X, Y, X)
-    np.testing.assert_allclose(scores(3 * X @ rotation + 5, Y, 3 * X @ rotation + 5), expected, atol=1e-8)
-    constant = np.column_stack([X, np.full(len(X), 7.0)])
-    np.testing.assert_allclose(scores(constant, Y, constant), expected, atol=1e-8)
-
-
-@pytest.mark.parametrize("cls", ALL)
 def test_sizes_are_rounded_and_nested(cls):
     X, Y = problem("plain")
     whole = cls().fit(X, Y)
@@ -234,25 +202,11 @@ def test_sizes_are_rounded_and_nested(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_degenerate_data(cls):
+def test_where_nothing_is_correlated_what_most_instances_have_is_predicted(cls):
     X, Y = problem("plain")
-    shapes = ((X, np.zeros((120, 4))), (X, np.ones((120, 4))), (np.ones((120, 3)), Y), (X[:, :1], Y), (X, Y[:, :1]))
-    for (x, y), dependency in itertools.product(shapes, ("correlation", "covariance")):
-        space = cls(dependency=dependency)
-        model = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(x, y)
-        assert model.predict(x).shape == y.shape
-    assert not model.fit(X, np.zeros((120, 2))).predict(X).any()
-    assert model.fit(X, np.ones((120, 2))).predict(X).all()
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("space", [DDSR(2), IDSR(3, 2)], ids=str)
-def test_a_dual_space_follows_a_feature_space(space, name):
-    X, Y = problem(name)
-    both = ComposedClassifier(LeastSquares(), feature_space=[PCA(4)], dual_space=space, threshold=Maximise()).fit(X, Y)
-    reduced = both.feature_steps_[0].transform(X)
-    alone = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(reduced, Y)
-    np.testing.assert_allclose(both.output(X), alone.output(reduced), atol=1e-8)
+    for x, y in ((X, 0 * Y), (X, 0 * Y + 1), (np.ones_like(X), Y)):
+        model = ComposedClassifier(LeastSquares(), dual_space=cls(dependency=CORRELATION)).fit(x, y)
+        np.testing.assert_array_equal(model.predict(x), np.tile(y.mean(axis=0) > 0.5, (len(y), 1)))
 
 
 # -------------------------------------------------------------------- in experiments

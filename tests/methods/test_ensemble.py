@@ -7,18 +7,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsClassifier
 
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.chains.occ import OCC
-from mlcdr.methods.ensembles.ensemble import Ensemble
-from mlcdr.methods.learners.linear_svm import LinearSVM
-from mlcdr.methods.learners.ridge import Ridge
+from mlcdr import OCC, BinaryRelevance, ClassifierChain, Ensemble, LinearSVM, Ridge
 from tests.methods.problems import problem
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("n_members", [1, 4, 5])
-def test_the_majority_by_hand(n_members, form):
+def test_members_vote_and_the_majority_wins(n_members, form):
     X, Y = problem("plain")
     model = Ensemble(BinaryRelevance(Ridge()), n_members, random_state=3).fit(form(X[:100]), Y[:100])
     votes = sum(m.predict(X[100:, f]) for m, f in zip(model.members_, model.features_, strict=True))
@@ -59,10 +54,9 @@ def test_any_classifier_is_a_member():
     assert not said[:, 4].any()
 
 
-def test_deterministic_modes_of_the_authors_program(reference, monkeypatch):
+def test_deterministic_modes_of_the_authors_program(sun2017, monkeypatch):
     """Every permutation there is the identity (A), or every second one, in the order of the calls, reversed (B)."""
-    folder = reference("sun2017_small")
-    X, Y, new = (np.loadtxt(folder / f"clmlc_{name}.csv", delimiter=",") for name in ("X", "Y_LxN", "Xt"))
+    X, Y, new = (sun2017(f"clmlc_{name}") for name in ("X", "Y_LxN", "Xt"))
 
     class Permutations:
         def __init__(self, every):
@@ -85,5 +79,5 @@ def test_deterministic_modes_of_the_authors_program(reference, monkeypatch):
         monkeypatch.setattr("mlcdr.methods.chains.order.check_random_state", lambda seed, rng=rng: rng)
         chain = ClassifierChain(Ridge(0.1, "penalised"), "random")
         model = Ensemble(chain, n_members, variant="published_code").fit(X, Y.T)
-        theirs = np.loadtxt(folder / f"ecc_m{n_members}_pred_mode{mode}_LxNt.csv", delimiter=",")
+        theirs = sun2017(f"ecc_m{n_members}_pred_mode{mode}_LxNt")
         np.testing.assert_array_equal(model.predict(new), theirs.T)

@@ -9,17 +9,9 @@ from unittest import SkipTest
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from mlcdr.errors import UserError
+from mlcdr import IDSR, PLST, ComposedClassifier, Ensemble, Identity, LeastSquares, Maximise, PCut, Ridge, UserError
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.dual_space.idsr import IDSR
-from mlcdr.methods.ensembles.ensemble import Ensemble
-from mlcdr.methods.label_space.identity import Identity
-from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.thresholds import Maximise, PCut
 from tests.methods.problems import QUICK
 
 
@@ -99,7 +91,7 @@ LEAST = {"all": 25, "own": 4, "repeated": 1}
 
 
 @pytest.mark.parametrize(("estimator", "which"), cases())
-def test_scikit_learn_contract(estimator, which):
+def test_an_estimator_keeps_the_contract_of_scikit_learn(estimator, which):
     done = 0
     for checked, check in estimator_checks_generator(
         estimator, expected_failed_checks=not_kept(estimator), mark="skip"

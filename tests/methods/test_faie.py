@@ -1,22 +1,14 @@
-"""FaIE: the paper's n×n eigenproblem by NumPy, the authors' later program, then laws and degenerate inputs.
+"""FaIE: the paper's n×n eigenproblem by NumPy, and what its codes and errors are.
 
-(MLC Toolbox's rows, fold by fold: `tests/execution/test_toolbox.py`.)
+(The authors' later program: `test_authors_demo.py`; MLC Toolbox's rows: `tests/execution/test_toolbox.py`.)
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.neighbors import KNeighborsRegressor
 
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.methods.label_space.faie import FaIE
-from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.thresholds import Zero
+from mlcdr import FaIE, LeastSquares, Ridge
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 
@@ -74,56 +66,6 @@ def test_the_learner_gets_the_codes_as_moments(name, options):
         np.testing.assert_allclose(learner.fit_moments(codes).predict_valid(X), expected, atol=1e-6)
 
 
-def test_the_authors_program_on_yeast(reference):
-    """Labels ±1, ω = λ = 0.1, regression with a penalised column of ones: all fourteen Hamming losses, one fit."""
-    folder = reference("lsdr_authors_demo")
-    X, Y, X_test, Y_test = (np.loadtxt(folder / f"{name}.txt") for name in ("X_tr", "Y_tr", "X_tt", "Y_tt"))
-    table = pd.read_csv(folder / "hamming_loss.csv")
-    published = table[table["alg"] == "faie"].sort_values("M")["hamming_loss"].tolist()
-
-    def losses(space):
-        model = ComposedClassifier(Ridge(0.1, "penalised"), space, threshold=Zero()).fit(X, (Y > 0).astype(int))
-        output = model.output(X_test)
-        return [np.mean(model.labels_of(output, m) != (Y_test > 0)) for m in range(1, 15)]
-
-    space = FaIE(alpha=0.1, coding="plus_minus_one")
-    assert losses(space) == pytest.approx(published, abs=1e-12)
-    # it can fail
-    assert losses(FaIE(weight=1000.0, alpha=0.1, coding="plus_minus_one")) != pytest.approx(published, abs=1e-4)
-    assert losses(FaIE(alpha=0.1)) != pytest.approx(published, abs=1e-4)
-
-
-def test_without_the_features_it_is_plst_of_uncentred_labels():
-    X, Y = problem("plain")
-    for m in (1, 3, 6):
-        ours, theirs = (
-            ComposedClassifier(LeastSquares(), space).fit(X, Y)
-            for space in (FaIE(m, weight=0.0), PLST(m, centre=False))
-        )
-        np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-8)
-
-
-def test_all_features_the_code_is_what_they_predict():
-    """With an overwhelming weight the codes lie in the range of X, and least squares finds them exactly."""
-    X, Y = problem("plain")
-    model = ComposedClassifier(Ridge(1e-9, "none"), FaIE(3, weight=1e6)).fit(X, Y)
-    Z = model.label_space_.encode_moments(Moments.from_arrays(X, Y)).rows()[1]
-    np.testing.assert_allclose(model.output(X), Z, atol=1e-4)
-    light = FaIE(3, weight=1e-3).fit(X, Y).encode_moments(Moments.from_arrays(X, Y)).rows()[1]
-    assert np.max(np.abs(Ridge(1e-9, "none").fit(X, light).predict(X) - light)) > 0.01
-
-
-@pytest.mark.parametrize("learner", [LeastSquares(), KNeighborsRegressor(3)], ids=["moments", "rows"])
-def test_sizes_are_nested_and_follow_a_feature_space(learner):
-    X, Y = problem("plain")
-    whole = ComposedClassifier(learner, FaIE(weight=2.0), [PCA(5)]).fit(X, Y)
-    output = whole.output(X)
-    for m in (1, 2, 4):
-        alone = ComposedClassifier(learner, FaIE(m, weight=2.0), [PCA(5)]).fit(X, Y)
-        np.testing.assert_allclose(alone.label_space_.directions_, whole.label_space_.directions_[:m], atol=1e-9)
-        np.testing.assert_array_equal(whole.labels_of(output, m), alone.predict(X))
-
-
 def test_an_encoded_label_set_is_the_nearest_code():
     X, Y = problem("plain")
     space = FaIE(3).fit(X, Y)
@@ -131,33 +73,3 @@ def test_an_encoded_label_set_is_the_nearest_code():
     best = np.sum((space.decode(codes) - Y) ** 2)
     for step in np.random.default_rng(0).normal(size=(20, *codes.shape)):
         assert np.sum((space.decode(codes + 0.01 * step) - Y) ** 2) > best
-
-
-@pytest.mark.parametrize("coding", ["zero_one", "plus_minus_one"])
-def test_error_terms_are_the_two_parts_of_the_squared_error(coding):
-    X, Y = problem("plain")
-    space = FaIE(coding=coding, weight=2.0).fit(X[:80], Y[:80])
-    codes = np.random.default_rng(0).standard_normal((40, 6))
-    assert space.directions_.shape == (6, 6)  # with equal eigenvalues at the border, too
-    encoding, prediction = space.error_terms(Y[80:], codes)
-    unit = 2 if coding == "plus_minus_one" else 1
-    y = unit * (Y[80:] - (unit - 1) / 2)
-    for m in range(1, 7):
-        D = space.directions_[:m]
-        nearest = np.linalg.lstsq(D.T, y.T, rcond=None)[0].T @ D
-        assert encoding[m - 1] == pytest.approx(np.sum((y - nearest) ** 2) / 40 / unit**2, abs=1e-9)
-        whole = np.sum((y - codes[:, :m] @ D) ** 2) / 40 / unit**2
-        assert encoding[m - 1] + prediction[m - 1] == pytest.approx(whole)
-    assert encoding[-1] == 0.0
-
-
-def test_degenerate_data():
-    X, Y = problem("plain")
-    shapes = [(X, np.zeros((120, 4))), (X, np.ones((120, 4))), (np.ones((120, 3)), Y), (np.zeros((120, 2)), Y)]
-    shapes += [(X[:, :1], Y), (X, Y[:, :1]), (X[:3], Y[:3]), (X[:1], Y[:1]), (np.zeros((9, 2)), np.zeros((9, 3)))]
-    for x, y in shapes:
-        for options in OPTIONS.values():
-            model = ComposedClassifier(Ridge(), FaIE(**options)).fit(x, y)
-            assert np.isfinite(model.decision_function(x)).all()
-    assert not ComposedClassifier(Ridge(), FaIE()).fit(X, np.zeros((120, 3))).predict(X).any()
-    assert ComposedClassifier(Ridge(1e-6), FaIE()).fit(X, np.ones((120, 3))).predict(X).all()

@@ -7,13 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr.methods.feature_space.cca import LabelCCA
-from mlcdr.methods.feature_space.dmlda import DMLDA
-from mlcdr.methods.feature_space.mddm import MDDM
-from mlcdr.methods.feature_space.mlsi import MLSI
-from mlcdr.methods.feature_space.mvmd import MVMD
-from mlcdr.methods.feature_space.opls import OPLS
-from mlcdr.methods.feature_space.pca import PCA
+from mlcdr import DMLDA, MDDM, MLSI, MVMD, OPLS, PCA, LabelCCA
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse
 from tests.methods.test_feature_space import ALL
@@ -35,12 +29,18 @@ DEPENDENCE = [
 ]
 
 
+def rare(n_features):
+    """Features of falling sizes, and one label, which the first seven rows have."""
+    X = RNG(0).standard_normal((60, n_features)) * np.arange(n_features, 0, -1) + 0.3
+    return X, (np.arange(60) < 7).astype(float)[:, None]
+
+
 @pytest.mark.parametrize("n_features", [5, 90])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("present", [0, 1])
 def test_labels_that_a_fold_leaves_constant(sparse, present, n_features):
     """Moments of the rows that stay and of the whole less the fold tell the same: exactly nothing."""
-    X = RNG(0).standard_normal((60, n_features)) * np.arange(n_features, 0, -1) + 0.3
+    X, _ = rare(n_features)
     Y = np.full((60, 2), present, dtype=np.uint8)
     Y[:7, 0] = 1 - present
     Y[::3, 1] = 1 - present
@@ -61,9 +61,7 @@ def test_labels_that_a_fold_leaves_constant(sparse, present, n_features):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("estimator", DEPENDENCE, ids=str)
 def test_without_a_label_that_varies_there_is_no_dependence(estimator, sparse, n_features):
-    X = RNG(0).standard_normal((60, n_features)) * np.arange(n_features, 0, -1) + 0.3
-    Y = np.zeros((60, 1))
-    Y[:7] = 1
+    X, Y = rare(n_features)
     X = as_sparse(X) if sparse else X
     for moments in (Moments.from_arrays(X, Y).without(np.arange(12)), Moments.from_arrays(X[12:], Y[12:])):
         found = clone(estimator).fit_moments(moments)
@@ -83,9 +81,7 @@ def test_features_uncorrelated_with_the_labels_by_design(estimator, sparse):
 
 
 def test_mvmd_without_dependence_is_pca():
-    X = RNG(0).standard_normal((60, 5)) * [5, 4, 3, 2, 1]
-    Y = np.zeros((60, 1))
-    Y[:7] = 1
+    X, Y = rare(5)
     moments, axes = Moments.from_arrays(X, Y).without(np.arange(12)), PCA().fit(X[12:])
     for solver, m in (("dense", None), ("implicit", 3)):
         found = MVMD(m, normalise=True, solver=solver).fit_moments(moments)

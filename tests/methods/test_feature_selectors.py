@@ -9,18 +9,8 @@ import scipy.optimize
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr.methods.composition import ComposedClassifier
+from mlcdr import CSFS, MIFS, PCA, READER, RFS, SCCA, ComposedClassifier, FScore, LeastSquares, LocalMLFS, Wrapper
 from mlcdr.methods.feature_space import mifs
-from mlcdr.methods.feature_space.csfs import CSFS
-from mlcdr.methods.feature_space.f_score import FScore
-from mlcdr.methods.feature_space.mifs import MIFS
-from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.methods.feature_space.reader import READER
-from mlcdr.methods.feature_space.rfs import RFS
-from mlcdr.methods.feature_space.scca import SCCA
-from mlcdr.methods.feature_space.wrapper import Wrapper
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.local_features.mlfs import LocalMLFS
 from mlcdr.numerics import graphs, row_sparse
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
@@ -115,23 +105,12 @@ def test_csfs_reaches_the_minimum_of_its_convex_problem():
     assert (np.diff(step.objective_) <= 1e-9 * step.objective_[0]).all()
 
 
-def test_csfs_sides_agree():
+def test_csfs_is_the_same_from_either_side():
     """d > N is solved from the other side."""
     X, Y, unlabelled = data(n=9, more=5, d=12)
     small = CSFS(tol=1e-10, max_iter=30).fit(X, Y, unlabelled)
     padded = CSFS(tol=1e-10, max_iter=30).fit(np.vstack([X, 0 * X, 0 * X]), np.vstack([Y, 0 * Y, 0 * Y]), unlabelled)
     np.testing.assert_allclose(padded.coef_, small.coef_, atol=1e-8)
-
-
-def test_mifs_solves_for_its_codes():
-    X, Y, _ = data(n=30)
-    step = MIFS(alpha=0.5, beta=0.7, gamma=0.3, n_components=3)
-    laplacian = graphs.laplacian(graphs.heat_graph(X, 5, 1.0))
-    rng = np.random.default_rng(0)
-    image, P = rng.standard_normal((30, 3)), rng.standard_normal((Y.shape[1], 3))
-    near = rng.standard_normal((30, 3))
-    V = step._codes(image + 0.7 * Y @ P, P.T @ P, laplacian, near)
-    np.testing.assert_allclose(V - image + 0.3 * laplacian @ V + 0.7 * (V @ P.T - Y) @ P, 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("n", [9, 60])
@@ -145,7 +124,7 @@ def test_mifs_begins_with_a_ridge_regression_on_the_leading_codes(n):
 
 
 @pytest.mark.parametrize("share", [0.5, 0.05])
-def test_mifs_by_plain_solves(share):
+def test_mifs_takes_the_steps_of_plain_solves(share):
     """Of dense and of rare labels, which are multiplied as a sparse matrix."""
     rng = np.random.default_rng(1)
     X, Y = rng.standard_normal((60, 5)), (rng.random((60, 4)) < share).astype(float)
@@ -174,24 +153,16 @@ def test_mifs_regresses_on_dependent_codes_with_the_least_norm():
         np.testing.assert_allclose(mifs._regress(Y, codes), expected, rtol=1e-8, atol=1e-12)
 
 
-def test_objectives_of_mifs_do_not_rise_on_fifty_problems():
-    for seed in range(50):
-        X, Y, _ = data(seed)
-        rng = np.random.default_rng(seed)
-        alpha, beta, gamma = 10.0 ** rng.uniform(-1, 1, 3)
-        found = MIFS(alpha=alpha, beta=beta, gamma=gamma, n_components=2, tol=0, max_iter=8).fit(X, Y).objective_
-        # the very first weights, of 1, majorise nothing
-        assert (np.diff(found)[1:] <= 1e-9 * found[0] + 12 * np.sqrt(row_sparse.EPSILON)).all(), seed
-
-
-def test_objectives_of_rfs_and_csfs_do_not_rise_on_fifty_problems():
+def test_objectives_do_not_rise_on_fifty_problems():
     for seed in range(50):
         X, Y, unlabelled = data(seed)
-        alpha = 10.0 ** np.random.default_rng(seed).uniform(-1, 1)
-        for step in (RFS(alpha=alpha, tol=0, max_iter=20), CSFS(alpha=alpha, tol=0, max_iter=20)):
+        alpha, beta, gamma = 10.0 ** np.random.default_rng(seed).uniform(-1, 1, 3)
+        slack = sum(X.shape) * np.sqrt(row_sparse.EPSILON)
+        mifs_step = MIFS(alpha=alpha, beta=beta, gamma=gamma, n_components=2, tol=0, max_iter=8)
+        for step in (RFS(alpha=alpha, tol=0, max_iter=20), CSFS(alpha=alpha, tol=0, max_iter=20), mifs_step):
             found = fit_with(step, X, Y, unlabelled).objective_
-            slack = (X.shape[0] + X.shape[1]) * np.sqrt(row_sparse.EPSILON)
-            assert (np.diff(found) <= 1e-9 * found[0] + slack).all(), (seed, step)
+            first = int(step is mifs_step)  # the very first weights, of 1, majorise nothing there
+            assert (np.diff(found)[first:] <= 1e-9 * found[0] + slack).all(), (seed, step)
 
 
 @pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
@@ -221,47 +192,18 @@ def test_scca_without_labels_is_pca_of_all_rows():
     np.testing.assert_allclose(np.abs(step.components_ @ pca.components_.T), np.eye(5), atol=1e-9)
 
 
-# Of the others each has nothing that these have not.
-AWKWARD = ("dependent", "scales, dependent", "wide", "sparse counts")
-
-
 @pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in AWKWARD)) for name in NAMES]
-)
-def test_awkward_features(step, name):
-    """Constant, copied and dependent features, sparse rows, more features than rows; a constant one never leads."""
+@pytest.mark.parametrize("name", ["dependent", "wide", "sparse counts"])
+def test_sparse_rows_are_as_dense_ones_and_a_constant_feature_never_leads(step, name):
     X, Y = problem(name)
     X = X / max(1.0, np.abs(X).max())
     if isinstance(step, READER):  # in more iterations instances without labels make much of rounding: see its docstring
         step = clone(step).set_params(max_iter=2)
-    fitted = step.fit(X, Y)
-    scores = fitted.scores_.copy()
-    assert np.isfinite(scores).all()
-    assert fitted.get_support().sum() == X.shape[1]
+    scores = step.fit(X, Y).scores_.copy()
     sparse = step.fit(sp.csr_array(X), sp.csr_array(Y))
     # not the last digits: some features are copies or combinations of others
     np.testing.assert_allclose(sparse.scores_, scores, rtol=1e-3, atol=1e-4 * scores.max())
-    empty = ~X.any(axis=0)
-    assert not empty.any() or scores[empty].max() <= 1e-6 * scores.max()
-
-
-@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
-def test_order_of_labels(step):
-    """That of rows is a law (`tests/testing`)."""
-    X, Y, unlabelled = data()
-    order = np.random.default_rng(0).permutation(Y.shape[1])
-    scores = fit_with(step, X, Y, unlabelled).scores_
-    again = fit_with(step, X, Y[:, order], unlabelled)
-    np.testing.assert_allclose(again.scores_, scores, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
-def test_one_instance_and_one_label(step):
-    X, Y, unlabelled = data()
-    for rows in (slice(0, 1), slice(0, 30)):
-        fitted = fit_with(step, X[rows], Y[rows, :1], unlabelled)
-        assert np.isfinite(fitted.scores_).all()
+    assert scores[~X.any(axis=0)].max(initial=0) <= 1e-6 * scores.max()
 
 
 @pytest.mark.parametrize("step", [*SELECTORS, SCCA(n_components=4)], ids=lambda step: type(step).__name__)

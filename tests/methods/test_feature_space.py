@@ -9,52 +9,43 @@ import scipy.sparse as sp
 import sklearn.decomposition
 from sklearn.base import clone
 
+import mlcdr
+from mlcdr.methods import registry
 from mlcdr.methods.component import Component
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.feature_space.cca import LabelCCA
-from mlcdr.methods.feature_space.dmlda import DMLDA
-from mlcdr.methods.feature_space.instance_weights import dependence_weights, fuzzy_weights
-from mlcdr.methods.feature_space.mddm import MDDM
-from mlcdr.methods.feature_space.mlda import MLDA
-from mlcdr.methods.feature_space.mlhsl import MLHSL, neighbour_graph
-from mlcdr.methods.feature_space.mlsi import MLSI
-from mlcdr.methods.feature_space.mvmd import MVMD
-from mlcdr.methods.feature_space.opls import OPLS
-from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.feature_space.instance_weights import fuzzy_weights
+from mlcdr.methods.feature_space.linear import LinearFeatureSpace
+from mlcdr.methods.feature_space.mlhsl import neighbour_graph
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 # one of each method, and of each variant of it
 ALL = {
-    "pca": PCA(),
-    "mddm p": MDDM(),
-    "mddm f": MDDM(orthogonality="f"),
-    "mddm f .9": MDDM(orthogonality="f", beta=0.9),
-    "mddm p rbf": MDDM(kernel="rbf", gamma=0.2),
-    "mddm f polynomial": MDDM(orthogonality="f", beta=0.7, kernel="polynomial", degree=2, coef0=0.5),
-    "mvmd": MVMD(),
-    "mvmd normalised": MVMD(normalise=True),
-    "mvmd .2": MVMD(beta=0.2),
-    "cca": LabelCCA(),
-    "cca 1, 0": LabelCCA(alpha=1.0, label_alpha=0.0),
-    "opls": OPLS(),
-    "mlsi": MLSI(),
-    "mlsi 1": MLSI(beta=1.0),
-    "mlsi covariance": MLSI(form="covariance"),
-    "mlda": MLDA(),
-    "mlda entropy": MLDA(weights="entropy"),
-    "mlda binary": MLDA(weights="binary", alpha=2.0),
-    "mlda toolbox": MLDA(variant="mlc_toolbox"),
-    "mlda fuzzy": MLDA(weights="fuzzy"),
-    "mlda dependence": MLDA(weights="dependence"),
-    "dmlda": DMLDA(),
-    "dmlda binary": DMLDA(weights="binary", alpha=1.0),
-    "dmlda dependence": DMLDA(weights="dependence"),
-    "mlhsl": MLHSL(),
-    "mlhsl 3": MLHSL(n_neighbors=3, alpha=0.1),
+    "pca": mlcdr.PCA(),
+    "mddm p": mlcdr.MDDM(),
+    "mddm f": mlcdr.MDDM(orthogonality="f"),
+    "mddm f .9": mlcdr.MDDM(orthogonality="f", beta=0.9),
+    "mddm p rbf": mlcdr.MDDM(kernel="rbf", gamma=0.2),
+    "mddm f polynomial": mlcdr.MDDM(orthogonality="f", beta=0.7, kernel="polynomial", degree=2, coef0=0.5),
+    "mvmd": mlcdr.MVMD(),
+    "mvmd normalised": mlcdr.MVMD(normalise=True),
+    "mvmd .2": mlcdr.MVMD(beta=0.2),
+    "cca": mlcdr.LabelCCA(),
+    "cca 1, 0": mlcdr.LabelCCA(alpha=1.0, label_alpha=0.0),
+    "opls": mlcdr.OPLS(),
+    "mlsi": mlcdr.MLSI(),
+    "mlsi 1": mlcdr.MLSI(beta=1.0),
+    "mlsi covariance": mlcdr.MLSI(form="covariance"),
+    "mlda": mlcdr.MLDA(),
+    "mlda entropy": mlcdr.MLDA(weights="entropy"),
+    "mlda binary": mlcdr.MLDA(weights="binary", alpha=2.0),
+    "mlda toolbox": mlcdr.MLDA(variant="mlc_toolbox"),
+    "mlda fuzzy": mlcdr.MLDA(weights="fuzzy"),
+    "mlda dependence": mlcdr.MLDA(weights="dependence"),
+    "dmlda": mlcdr.DMLDA(),
+    "dmlda binary": mlcdr.DMLDA(weights="binary", alpha=1.0),
+    "dmlda dependence": mlcdr.DMLDA(weights="dependence"),
+    "mlhsl": mlcdr.MLHSL(),
+    "mlhsl 3": mlcdr.MLHSL(n_neighbors=3, alpha=0.1),
 }
 EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
 LEADING = frozenset({type(estimator): name for name, estimator in reversed(ALL.items())}.values())  # one of each class
@@ -78,7 +69,10 @@ def every_in(*problems):
 
 
 def needs_rows(estimator):
-    return isinstance(estimator, MLDA | DMLDA | MLHSL) or estimator.get_params().get("kernel", "linear") != "linear"
+    return (
+        isinstance(estimator, mlcdr.MLDA | mlcdr.DMLDA | mlcdr.MLHSL)
+        or estimator.get_params().get("kernel", "linear") != "linear"
+    )
 
 
 # problems whose features have like scales: the others' d×d matrices are beyond what brute force can do
@@ -94,33 +88,33 @@ def pair_of(estimator, X, Y):
     S, B, eye = x.T @ x, x.T @ y @ y.T @ x, np.eye(d)
     p = estimator.get_params()
     match estimator:
-        case PCA():
+        case mlcdr.PCA():
             return S, eye
-        case MDDM(centred=False):
+        case mlcdr.MDDM(centred=False):
             metric = p["beta"] * X.T @ X + (1 - p["beta"]) * eye if p["orthogonality"] == "f" else eye
             return X.T @ Y.astype(float) @ Y.T @ X, metric
-        case MDDM():
+        case mlcdr.MDDM():
             L = np.array([[label_kernel(p, a, b) for b in labels] for a in labels])
             B = x.T @ L @ x
             return B, p["beta"] * S + (1 - p["beta"]) * eye if p["orthogonality"] == "f" else eye
-        case MVMD(normalise=True):
+        case mlcdr.MVMD(normalise=True):
             return (1 - p["beta"]) * S / np.trace(S) + p["beta"] * B / np.trace(B), eye
-        case MVMD():
+        case mlcdr.MVMD():
             return (1 - p["beta"]) * S + p["beta"] * B, eye
-        case LabelCCA():
+        case mlcdr.LabelCCA():
             ridge = p["alpha"] if p["label_alpha"] is None else p["label_alpha"]
             T = np.linalg.pinv(y.T @ y + ridge * np.eye(y.shape[1]), rcond=1e-12)
             return x.T @ y @ T @ y.T @ x, S + p["alpha"] * eye
-        case OPLS():
+        case mlcdr.OPLS():
             return B, S + p["alpha"] * eye
-        case MLSI(form="covariance"):
+        case mlcdr.MLSI(form="covariance"):
             return (1 - p["beta"]) * S @ S + p["beta"] * B, S + p["alpha"] * eye
-        case MLSI():
+        case mlcdr.MLSI():
             K = (1 - p["beta"]) * x @ x.T + p["beta"] * y @ y.T + p["alpha"] * np.eye(n)
             return S, x.T @ np.linalg.solve(K, x) + p["alpha"] * eye
-        case MLHSL():
+        case mlcdr.MLHSL():
             return x.T @ graph_of(Y, p["n_neighbors"]) @ x, S + p["alpha"] * eye
-        case DMLDA():
+        case mlcdr.DMLDA():
             W = weights_of(p["weights"], Y, X)
             columns = [k for k in range(W.shape[1]) if W[:, k].any()]
             within, against = np.zeros((d, d)), np.zeros((d, d))
@@ -131,7 +125,7 @@ def pair_of(estimator, X, Y):
                     within += W[i, k] * scatter
                     against += (1 - W[i, k]) * scatter
             return against, within + p["alpha"] * eye
-        case MLDA():
+        case mlcdr.MLDA():
             W = weights_of(p["weights"], Y, X)
             s = W.sum(1)
             columns = [k for k in range(W.shape[1]) if W[:, k].any()]
@@ -300,100 +294,36 @@ def projector(fitted):
 def test_pca_is_scikit_learns():
     for name in ("plain", "wide", "dependent"):
         X, Y = problem(name)
-        ours = PCA().fit(X)
+        ours = mlcdr.PCA().fit(X)
         oracle = sklearn.decomposition.PCA(n_components=ours.n_components_, svd_solver="full").fit(X)
         np.testing.assert_allclose(ours.eigenvalues_, oracle.explained_variance_ * (len(X) - 1), rtol=1e-9)
         np.testing.assert_allclose(np.abs(np.sum(ours.components_ * oracle.components_, axis=1)), 1, atol=1e-8)
-        np.testing.assert_allclose(PCA().fit(X, Y).components_, ours.components_)
+        np.testing.assert_allclose(mlcdr.PCA().fit(X, Y).components_, ours.components_)
 
 
 @pytest.mark.parametrize("name", TAME)
-def test_the_limits_of_beta(name):
-    """MVMD is PCA at β = 0, MDDMp at β = 1; MDDMf is MDDMp at β = 0, OPLS between; MLSI is PCA at β = 0."""
-    X, Y = problem(name)
-    pca, mddm = PCA().fit(X, Y), MDDM().fit(X, Y)
-    for fitted, limit in (
-        (MVMD(beta=0).fit(X, Y), pca),
-        (MVMD(beta=1).fit(X, Y), mddm),
-        (MDDM(orthogonality="f", beta=0).fit(X, Y), mddm),
-    ):
-        np.testing.assert_allclose(fitted.eigenvalues_, limit.eigenvalues_, rtol=1e-8)
-        np.testing.assert_allclose(fitted.components_, limit.components_, atol=1e-7)
-    for form in ("kernel", "covariance"):
-        fitted = MLSI(beta=0, form=form, norm="unit").fit(X, Y)
-        np.testing.assert_allclose(fitted.components_, pca.components_, atol=1e-6)
-    opls, f = OPLS(alpha=0.25).fit(X, Y), MDDM(orthogonality="f", beta=0.8).fit(X, Y)
-    np.testing.assert_allclose(f.eigenvalues_, opls.eigenvalues_ / 0.8, rtol=1e-9)
-    np.testing.assert_allclose(f.components_, opls.components_ / np.sqrt(0.8), atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["plain", "wide"])
-def test_mvmd_minimises_its_least_squares(name):
-    """(30) attains tr(G) − Σλ (38) with A = XP and B = YᵀHXP; no other orthonormal P, A or B does better."""
-    X, Y = problem(name)
-    x, y = X - X.mean(0), 2.0 * Y - (2.0 * Y).mean(0)
-    d = X.shape[1]
-
-    def objective(P, beta, A=None, B=None):
-        A = x @ P if A is None else A
-        B = y.T @ x @ P if B is None else B
-        return (1 - beta) * np.sum((x - A @ P.T) ** 2) + beta * np.sum((y.T @ x - B @ P.T) ** 2)
-
-    rng = np.random.default_rng(0)
-    for beta in (0.0, 0.3, 0.9, 1.0):
-        trace = (1 - beta) * np.sum(x**2) + beta * np.sum((y.T @ x) ** 2)
-        for m in (1, 4, 10):
-            fitted = MVMD(m, beta=beta).fit(X, Y)
-            P, kept = fitted.components_.T, fitted.n_components_
-            assert kept == (min(m, 5) if beta == 1 else m)
-            best = objective(P, beta)
-            assert best == pytest.approx(trace - fitted.eigenvalues_[:kept].sum(), rel=1e-8, abs=1e-8 * trace)
-            for _ in range(10):
-                assert best <= objective(np.linalg.qr(rng.standard_normal((d, kept)))[0], beta)
-                near = np.linalg.qr(P + 1e-3 * rng.standard_normal(P.shape))[0]
-                assert best <= objective(near, beta)
-                A = x @ P + 1e-3 * rng.standard_normal((len(x), kept))
-                B = y.T @ x @ P + 1e-3 * rng.standard_normal((6, kept))
-                assert best <= objective(P, beta, A, B)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *(mlcdr.MVMD(beta=0), mlcdr.MVMD(beta=1), mlcdr.MDDM(orthogonality="f", beta=0)),
+        *(mlcdr.MLSI(beta=0), mlcdr.MLSI(beta=0, form="covariance")),
+    ],
+    ids=repr,
+)
+def test_the_limits_of_beta_solve_their_eigenproblem(estimator, name):
+    test_directions_solve_the_eigenproblem(estimator, name)
 
 
 def test_canonical_correlations_are_those_of_the_subspaces():
     """Without ridge, λ are the squared cosines of the angles between the ranges of X and Y_c."""
     X, Y = problem("plain")
-    fitted = LabelCCA(alpha=0.0, label_alpha=0.0).fit(X, Y)
+    fitted = mlcdr.LabelCCA(alpha=0.0, label_alpha=0.0).fit(X, Y)
     varies = Y.std(0) > 0
     angles = scipy.linalg.subspace_angles(X - X.mean(0), (Y - Y.mean(0))[:, varies])
     np.testing.assert_allclose(np.sort(np.sqrt(fitted.eigenvalues_)), np.sort(np.cos(angles)), atol=1e-9)
 
 
-def test_zero_and_one_labels_are_another_beta():
-    """A program with {0, 1} labels and β₀: this one with β₀/(4 − 3β₀), as MVMD's docstring says."""
-    X, Y = problem("plain")
-    x, z = X - X.mean(0), Y - Y.mean(0)
-    G = 0.5 * x.T @ x + 0.5 * x.T @ z @ z.T @ x
-    values = MVMD(beta=0.5 / (4 - 1.5)).fit(X, Y).eigenvalues_
-    exact = np.linalg.eigvalsh(G)[::-1]
-    np.testing.assert_allclose(values / values[0], exact / exact[0], rtol=1e-9)
-
-
 # -------------------------------------------------------------------- weights and graphs
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_fuzzy_weights_are_a_fixed_point(name):
-    """Memberships of 1 in all, and on an instance's own labels; at the end each follows from the other."""
-    X, Y = problem(name)
-    Y = Y.astype(float)
-    X = X / X.std()
-    W = fuzzy_weights(Y, X, tolerance=1e-10, most=10000)
-    np.testing.assert_allclose(W.sum(1), Y.any(axis=1), atol=1e-12)
-    assert not W[Y == 0].any()
-    present = W.any(axis=0)
-    centres = (W[:, present] ** 2 / np.sum(W[:, present] ** 2, axis=0)).T @ X
-    inverse = Y[:, present] / np.maximum(np.sum((X[:, None] - centres) ** 2, axis=2), 1e-300)
-    expected = inverse / np.maximum(inverse.sum(1, keepdims=True), 1e-300)
-    np.testing.assert_allclose(W[:, present], expected, atol=1e-6)
-    np.testing.assert_allclose(fuzzy_weights(Y, as_sparse(X)), fuzzy_weights(Y, X), atol=1e-9)
 
 
 def test_an_instance_on_a_centre():
@@ -404,44 +334,6 @@ def test_an_instance_on_a_centre():
             np.testing.assert_allclose(fuzzy_weights(Y, features), [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [0, 0, 0]])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_dependence_weights_cannot_be_bettered(name):
-    """One label an instance; tr(WᵀQW) is at least that of the start, and no other choice of one instance raises it."""
-    X, Y = problem(name)
-    Y, x = Y.astype(float), X - X.mean(0)
-    Q = x @ x.T
-
-    def dependence(W):
-        return np.trace(W.T @ Q @ W)
-
-    W = dependence_weights(Y, X)
-    np.testing.assert_array_equal(np.sort(W, axis=1)[:, -1], Y.any(axis=1))
-    np.testing.assert_array_equal(W.sum(1), Y.any(axis=1))
-    assert not W[Y == 0].any()
-    reached = dependence(W)
-    assert reached >= dependence(Y / np.maximum(Y.sum(1), 1)[:, None])
-    for i in range(len(Y)):
-        for k in np.flatnonzero(Y[i]):
-            other = W.copy()
-            other[i] = np.eye(6)[k]
-            assert dependence(other) <= reached * (1 + 1e-9)
-    np.testing.assert_array_equal(dependence_weights(Y, as_sparse(X)), W)
-
-
-def test_the_graph_strikes_off_who_is_on_his_own_list():
-    """Rows 0-3 have one label set, row 4 another, row 5 none; k = 2, so that each list has three."""
-    Y = np.array([[1, 1, 0]] * 4 + [[1, 0, 0], [0, 0, 0.0]])
-    graph = neighbour_graph(Y, 2).toarray()
-    expected = np.zeros((6, 6))
-    for i, j in ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)):  # 0, 1 and 2 are the nearest of all four
-        expected[i, j] = expected[j, i] = 1.0
-    for j in (0, 1):  # as near as one another, 4 itself and 5 (by number of labels); the cosine with 5 is 0
-        expected[4, j] = expected[j, 4] = 1 / np.sqrt(2)
-    np.testing.assert_allclose(graph, expected)
-    assert neighbour_graph(Y[:1], 10).shape == (1, 1)
-    np.testing.assert_array_equal(neighbour_graph(Y[:2], 10).toarray(), [[0, 1], [1, 0]])
-
-
 def test_the_toolboxs_order_of_eigenvalues():
     """MLC Toolbox takes the largest by magnitude, and D^½WD^½."""
     X, Y = problem("plain")
@@ -450,40 +342,22 @@ def test_the_toolboxs_order_of_eigenvalues():
     G, M = x.T @ (root[:, None] * W * root) @ x, x.T @ x + np.eye(17)
     exact = scipy.linalg.eigh(G, M, eigvals_only=True)
     assert exact.min() < -0.1 * exact.max()
-    fitted = MLHSL(variant="mlc_toolbox").fit(X, Y)
+    fitted = mlcdr.MLHSL(variant="mlc_toolbox").fit(X, Y)
     np.testing.assert_allclose(fitted.eigenvalues_, np.sort(np.abs(exact))[::-1], rtol=1e-9)
     P = fitted.components_.T
     np.testing.assert_allclose(P.T @ M @ P, np.eye(17), atol=1e-9)
     np.testing.assert_allclose(np.abs(P.T @ G @ P), np.diag(fitted.eigenvalues_), atol=1e-7)
 
 
-def test_dmlda_is_that_of_xus_program():
-    """Its n×n matrices, for labels that all have an instance and centred features (S_b is not symmetric there)."""
-    X, Y = problem("plain")
-    x, Y = X - X.mean(0), np.delete(Y, 4, axis=1).astype(float)
-    n, q = Y.shape
-    length = np.linalg.norm(Y, axis=0)
-    W = Y @ (Y.T @ Y / np.outer(length, length)) / np.maximum(Y.sum(1, keepdims=True), 1)
-    inverse, ones = 1 / W.sum(0), np.ones((n, 1))
-    within = x.T @ (np.diag(W.sum(1)) - W @ np.diag(inverse) @ W.T) @ x
-    all_pairs = q * np.eye(n) - 2 * ones @ inverse[None] @ W.T + n * W @ np.diag(inverse**2) @ W.T
-    between = x.T @ all_pairs @ x - within
-    exact = scipy.linalg.eigh((between + between.T) / 2, within + 0.1 * np.eye(17), eigvals_only=True)[::-1]
-    np.testing.assert_allclose(DMLDA().fit(X, Y).eigenvalues_, exact, rtol=1e-9)
-
-
+@pytest.mark.parametrize("name", ["plain", "wide", "sparse counts"])
 @pytest.mark.parametrize("orthogonality", ["p", "f"])
-def test_kernels_that_are_linear_after_all(orthogonality):
-    """(y·y′)¹ and cos of ±1 label sets are the linear kernel, the latter at 1/K; for any number of label sets."""
-    for name in ("plain", "wide", "sparse counts"):
-        X, Y = problem(name)
-        linear = MDDM(orthogonality=orthogonality).fit(X, Y)
-        polynomial = MDDM(orthogonality=orthogonality, kernel="polynomial", degree=1, gamma=1.0, coef0=0.0)
-        for other, factor in ((polynomial, 1.0), (MDDM(orthogonality=orthogonality, kernel="cosine"), 6.0)):
-            for features in (X, as_sparse(X)):
-                fitted = other.fit(features, Y)
-                np.testing.assert_allclose(factor * fitted.eigenvalues_, linear.eigenvalues_, rtol=1e-9)
-                np.testing.assert_allclose(fitted.components_, linear.components_, atol=1e-8)
+def test_the_cosine_of_label_sets_of_one_length_is_the_linear_kernel(orthogonality, name):
+    X, Y = problem(name)
+    linear = mlcdr.MDDM(orthogonality=orthogonality).fit(X, Y)
+    for features in (X, as_sparse(X)):
+        fitted = mlcdr.MDDM(orthogonality=orthogonality, kernel="cosine").fit(features, Y)
+        np.testing.assert_allclose(6 * fitted.eigenvalues_, linear.eigenvalues_, rtol=1e-9)
+        np.testing.assert_allclose(fitted.components_, linear.components_, atol=1e-8)
 
 
 def test_an_indefinite_kernel_gives_its_positive_directions():
@@ -493,18 +367,18 @@ def test_an_indefinite_kernel_gives_its_positive_directions():
     G = x.T @ np.tanh(0.3 * y @ y.T - 0.5) @ x
     exact = np.linalg.eigvalsh(G)[::-1]
     assert exact[-1] < -1e-3 * exact[0]
-    fitted = MDDM(kernel="sigmoid", gamma=0.3, coef0=-0.5).fit(X, Y)
+    fitted = mlcdr.MDDM(kernel="sigmoid", gamma=0.3, coef0=-0.5).fit(X, Y)
     positive = exact[exact > 1e-10 * exact[0]]
     np.testing.assert_allclose(fitted.eigenvalues_, positive, rtol=1e-8)
     with pytest.raises(ValueError, match="'kernel' parameter of MDDM"):
-        MDDM(kernel="chi2").fit(X, Y)
+        mlcdr.MDDM(kernel="chi2").fit(X, Y)
 
 
 @pytest.mark.parametrize("name", TAME)
 @pytest.mark.parametrize("orthogonality", ["p", "f"])
-def test_about_the_origin(orthogonality, name):
+def test_about_the_origin_a_mean_says_something_dense_and_sparse(orthogonality, name):
     """Without H a feature's mean says something, so that not all laws hold; dense and sparse it is the same."""
-    estimator = MDDM(orthogonality=orthogonality, centred=False)
+    estimator = mlcdr.MDDM(orthogonality=orthogonality, centred=False)
     test_directions_solve_the_eigenproblem(estimator, name)
     X, Y = problem(name)
     dense = estimator.fit(X, Y)
@@ -520,10 +394,43 @@ def test_about_the_origin_there_is_one_solver_and_one_kernel():
     X, Y = problem("plain")
     for other in ({"kernel": "rbf"}, {"solver": "implicit", "orthogonality": "f"}):
         with pytest.raises(ValueError, match="centred=False needs kernel='linear'"):
-            MDDM(centred=False, **other).fit(X, Y)
+            mlcdr.MDDM(centred=False, **other).fit(X, Y)
 
 
 # -------------------------------------------------------------------- laws
+
+
+def test_every_registered_method_is_put_to_these_tests():
+    registered = {registry.resolve("feature_space", name) for name in registry.names("feature_space")}
+    # selectors, SCCA, which learns from other rows too, and MDDM with directions drawn have tests of their own
+    own = (mlcdr.SCCA, mlcdr.FilledMDDM)
+    registered = {cls for cls in registered if issubclass(cls, LinearFeatureSpace) and cls not in own}
+    assert {type(estimator) for estimator in ALL.values()} == registered
+
+
+@every_in("plain", "wide")
+def test_isometries_leave_the_new_features_but_for_their_signs(estimator, name):
+    """x ↦ Qx + b with QᵀQ = I: rotations, all features twice at 1/√2, and mirrors; signs go by P, which turns."""
+    X, Y = problem(name)
+    d = X.shape[1]
+    before = clone(estimator).fit(X, Y)
+    old = before.transform(X)
+    Q = np.linalg.qr(np.random.default_rng(1).standard_normal((d, d)))[0]
+    for turn in (Q, np.hstack([np.eye(d), np.eye(d)]) / np.sqrt(2), -np.eye(d)[:, ::-1]):
+        moved = X @ turn + np.arange(turn.shape[1]) / 3
+        after = clone(estimator).fit(moved, Y)
+        np.testing.assert_allclose(after.eigenvalues_, before.eigenvalues_, rtol=1e-7, atol=1e-9)
+        new = after.transform(moved)
+        np.testing.assert_allclose(new * np.sign(np.sum(new * old, axis=0)), old, atol=1e-6 * np.abs(old).max())
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+def test_where_there_is_nothing_to_find_there_is_no_share(estimator):
+    for features in (np.ones((30, 4)), np.ones((30, 200)), sp.csr_array((30, 200))):
+        after = clone(estimator).fit(features, problem("plain")[1][:30])
+        assert after.n_components_ == 0
+        assert after.eigenvalues_.shape == (0,)
+        assert np.isnan(after.eigenvalue_share_)
 
 
 @every_in(*NAMES)
@@ -553,22 +460,6 @@ def test_dimensions_are_nested_and_share_one_decomposition(estimator, name):
         cls(**{**params, "n_components": 91}).fit_moments(moments)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [pytest.param(ALL[name], id=name, marks=[pytest.mark.slow] * (name not in LEADING)) for name in ALL],
-)
-def test_degenerate_data(estimator):
-    X = problem("plain")[0][:40]
-    model = ComposedClassifier(LeastSquares(), feature_space=[estimator])
-    ridge = ComposedClassifier(Ridge(0.1, "penalised"), feature_space=[estimator])
-    for Y in (np.zeros((40, 4), int), np.ones((40, 4), int), np.eye(40, 4, dtype=int)):
-        for features in (X, np.ones((40, 3)), np.ones((40, 200)), as_sparse(X), sp.csr_array((40, 200))):
-            for classifier in (model, ridge):
-                predicted = classifier.fit(features, Y).predict(features)
-                if Y.mean() in (0, 1):
-                    np.testing.assert_array_equal(predicted, Y)
-
-
 @pytest.mark.parametrize("estimator", EVERY)
 def test_labels_are_binary_whatever_their_code(estimator):
     """±1 (or any two values) say the same as {0, 1}, and are not taken for labels of another scale."""
@@ -576,7 +467,7 @@ def test_labels_are_binary_whatever_their_code(estimator):
     expected = clone(estimator).fit(X, Y)
     for coded in (2.0 * Y - 1, Y + 1, Y.astype(bool)):
         np.testing.assert_array_equal(clone(estimator).fit(X, coded).components_, expected.components_)
-    if isinstance(estimator, PCA):  # which does not look at them
+    if isinstance(estimator, mlcdr.PCA):  # which does not look at them
         np.testing.assert_array_equal(clone(estimator).fit(X, X[:, :3]).components_, expected.components_)
         return
     with pytest.raises(ValueError, match="y must hold 0 and 1, found 3 values"):
@@ -585,27 +476,12 @@ def test_labels_are_binary_whatever_their_code(estimator):
         clone(estimator).fit(X, sp.csr_array(-1.0 * Y))
 
 
-def test_written_in_a_config():
+def test_a_number_of_dimensions_is_read_as_written_in_a_config():
     part = Component.parse("feature_space", {"mvmd": {"beta": 0.5, "n_components": {"eigenvalues": 0.999}}}).build()
     assert (part.beta, part.n_components) == (0.5, {"eigenvalues": 0.999})
     for wrong in ({"eigenvalues": 0}, {"eigenvalues": 1.5}, {"share": 0.9}, {}, {"eigenvalues": "x"}, 0, 1.5, "all"):
         with pytest.raises(ValueError, match="'n_components' parameter of PCA"):
             Component.parse("feature_space", {"pca": {"n_components": wrong}}).build()
-
-
-@every_in("plain", "wide", "sparse counts")
-def test_in_a_composition_moments_do_what_rows_do(estimator, name):
-    """With a label space and a penalised intercept after it; from downdated moments, and step by step from rows."""
-    X, Y = problem(name)
-    out = np.arange(0, len(X), 5)
-    train = np.setdiff1d(np.arange(len(X)), out)
-    model = ComposedClassifier(Ridge(1.0, "penalised"), label_space=PLST(3), feature_space=[estimator])
-    for features in (X, as_sparse(X)):
-        got = model.fit_moments(Moments.from_arrays(features, Y).without(out)).output(features[out])
-        step = estimator.fit(X[train], Y[train])
-        inner = ComposedClassifier(Ridge(1.0, "penalised"), label_space=PLST(3))
-        want = inner.fit(step.transform(X[train]), Y[train]).output(step.transform(X[out]))
-        np.testing.assert_allclose(got, want, atol=1e-7)
 
 
 # -------------------------------------------------------------------- real data
@@ -626,14 +502,14 @@ def test_number_of_dimensions_at_the_papers_threshold(real_dataset, name, pca, m
     X, Y = dataset.X[: dataset.n_train][:, columns], dataset.Y[: dataset.n_train]
     moments = Moments.from_arrays(X, Y)
     t = {"eigenvalues": 0.999}
-    for method, size in ((PCA(t), pca), (MDDM(t), mddm), (MVMD(t), mvmd)):
+    for method, size in ((mlcdr.PCA(t), pca), (mlcdr.MDDM(t), mddm), (mlcdr.MVMD(t), mvmd)):
         assert method.fit_moments(moments).n_components_ == size
     y = Y.toarray() if sp.issparse(Y) else Y
     rank = np.linalg.matrix_rank(y - y.mean(0))
-    for method in (MDDM(), MDDM(orthogonality="f"), LabelCCA()):
+    for method in (mlcdr.MDDM(), mlcdr.MDDM(orthogonality="f"), mlcdr.LabelCCA()):
         assert method.fit_moments(moments).n_positive_ == rank
     x = X.toarray() if sp.issparse(X) else X
     if name != "emotions":  # raw: its scales span more than the eigenvalues can show
         rank_x = np.linalg.matrix_rank(x - x.mean(0))
-        assert PCA().fit_moments(moments).n_positive_ == MVMD().fit_moments(moments).n_positive_ == rank_x
-    assert MLDA(weights="entropy").fit_moments(moments).n_positive_ <= y.any(axis=0).sum() - 1
+        assert mlcdr.PCA().fit_moments(moments).n_positive_ == mlcdr.MVMD().fit_moments(moments).n_positive_ == rank_x
+    assert mlcdr.MLDA(weights="entropy").fit_moments(moments).n_positive_ <= y.any(axis=0).sum() - 1

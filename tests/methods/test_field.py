@@ -10,13 +10,9 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from mlcdr import CLEMS, SLEEC, AdaBoostMH, ComposedClassifier, DiSMEC, RCut
 from mlcdr.methods.classifiers import sleec
-from mlcdr.methods.classifiers.adaboost_mh import AdaBoostMH
-from mlcdr.methods.classifiers.dismec import DiSMEC
-from mlcdr.methods.classifiers.sleec import SLEEC
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.clems import CLEMS, _scale
-from mlcdr.methods.thresholds import RCut
+from mlcdr.methods.label_space.clems import _scale
 from mlcdr.metrics import METRICS, evaluate
 from mlcdr.metrics.label_sets import LOSSES_OF_PAIRS, losses_of_pairs
 from mlcdr.metrics.outcome import Counts, Outcome, Scores
@@ -57,7 +53,7 @@ def boost_by_loops(X, Y, rounds):
 
 
 @pytest.mark.parametrize("name", ["plain", "sparse counts", "dependent"])
-def test_adaboost_mh_by_loops(name):
+def test_adaboost_mh_takes_the_stumps_of_plain_loops(name):
     X, Y = problem(name)
     X, Y = X[:40, :6], Y[:40, :4]
     stumps, scores, z_product = boost_by_loops(X, Y, 6)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mlcdr import LeastSquares
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics import factorisation, principal, regression
 from mlcdr.numerics.file_order import FileOrder, FileOrderCholesky
 from mlcdr.numerics.linalg import Diagonal, IllConditioned

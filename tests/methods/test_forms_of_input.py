@@ -7,14 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 
-from mlcdr.errors import UserError
+from mlcdr import C45, M5P, MLDA, ComposedClassifier, LeastSquares, UserError
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.feature_space.mlda import MLDA
-from mlcdr.methods.learners.c45 import C45
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.m5p import M5P
 from mlcdr.numerics.entry import as_csr
 from mlcdr.numerics.moments import Moments
 from mlcdr.testing.subject import PartSubject, is_for_one_label

@@ -7,11 +7,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import SVC
 
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.classifiers.llsf import LLSF
+from mlcdr import LLSF, BinaryRelevance, ClassifierChain, HingeSVM
 from mlcdr.methods.learners import hinge_svm
-from mlcdr.methods.learners.hinge_svm import HingeSVM
 from tests.methods.problems import problem
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array, "thin": lambda X: sp.csr_array(np.where(np.abs(X) > 1.9, X, 0.0))}

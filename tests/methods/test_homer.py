@@ -10,12 +10,8 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.classifiers.label_powerset import LabelPowerset
-from mlcdr.methods.instance_space.homer import HOMER, Node, clusters
-from mlcdr.methods.learners.ridge import Ridge
-from tests.methods.problems import as_sparse
+from mlcdr import HOMER, BinaryRelevance, ClassifierChain, LabelPowerset, Ridge
+from mlcdr.methods.instance_space.homer import Node, clusters
 
 
 def labels_below(child):
@@ -67,8 +63,6 @@ def test_the_tree_is_walked_as_the_paper_says(clustering, base):
     expected = by_recursion(found.root_, base, X[:110], Y[:110], X[110:], np.arange(110))
     np.testing.assert_array_equal(found.predict(X[110:]), expected)
     np.testing.assert_array_equal(found.decision_function(X[110:]) > 0, expected)
-    sparse = HOMER(base, k=3, clustering=clustering, random_state=1).fit(as_sparse(X[:110]), Y[:110])
-    np.testing.assert_array_equal(sparse.predict(as_sparse(X[110:])), expected)
 
 
 @pytest.mark.parametrize("clustering", ["balanced", "random"])

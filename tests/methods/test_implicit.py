@@ -10,12 +10,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from mlcdr import MDDM, MVMD, OPLS, PCA, LabelCCA
 from mlcdr.methods.feature_space import dependence, implicit
-from mlcdr.methods.feature_space.cca import LabelCCA
-from mlcdr.methods.feature_space.mddm import MDDM
-from mlcdr.methods.feature_space.mvmd import MVMD
-from mlcdr.methods.feature_space.opls import OPLS
-from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.numerics import linalg, operators, principal, sums
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -32,7 +28,6 @@ EVERY = [
     OPLS(4, alpha=1.0),
 ]
 EIGEN = [estimator for estimator in EVERY if isinstance(estimator, implicit.ImplicitFeatureSpace)]
-RIDGE = [estimator for estimator in EVERY if estimator not in EIGEN]
 
 
 def assert_agree(found, dense):

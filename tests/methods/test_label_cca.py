@@ -7,9 +7,7 @@ import pytest
 import scipy.linalg
 from sklearn.cross_decomposition import CCA
 
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.cca import CanonicalCodes
-from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr import CanonicalCodes, ComposedClassifier, LeastSquares
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 
@@ -67,7 +65,7 @@ def test_decoding_is_the_pseudo_inverse_in_every_number_of_dimensions(name):
     np.testing.assert_allclose(z @ whole.directions_[:2].T, codes[:, :2], atol=1e-9)
 
 
-def test_ridges_by_the_formula():
+def test_ridges_are_those_of_the_formula():
     X, Y = problem("plain")
     x, z = centred(X, Y)
     space = CanonicalCodes(4, alpha=3.0, label_alpha=2.0).fit(X, Y)
@@ -103,17 +101,3 @@ def test_labels_that_do_not_vary_or_repeat_are_left_out():
     np.testing.assert_allclose(encoding, 3.0)
     np.testing.assert_allclose(prediction, 0.0)
     np.testing.assert_array_equal(nothing.decode(np.ones((4, 2))), np.ones((4, 3)))
-
-
-@pytest.mark.parametrize("name", ["plain", "wide"])
-def test_error_terms_are_the_two_parts_of_the_squared_error(name):
-    X, Y = problem(name)
-    space = CanonicalCodes().fit(X[:30], Y[:30])
-    z, codes = Y[30:] - Y[:30].mean(0), np.random.default_rng(0).standard_normal((len(Y) - 30, 6))
-    encoding, prediction = space.error_terms(Y[30:], codes)
-    for m in range(1, 7):
-        V = space.directions_[:m]
-        projected = z @ V.T @ np.linalg.pinv(V).T
-        decoded = space.decode(codes[:, :m])
-        assert encoding[m - 1] == pytest.approx(np.sum((z - projected) ** 2) / len(z), abs=1e-9)
-        assert encoding[m - 1] + prediction[m - 1] == pytest.approx(np.sum((Y[30:] - decoded) ** 2) / len(z))

@@ -12,9 +12,7 @@ import scipy.sparse as sp
 
 import examples.larger_than_memory
 from examples.larger_than_memory import MappedRows, Sums, moments_of_dask, row_blocks
-from mlcdr.methods.feature_space.mvmd import MVMD
-from mlcdr.methods.label_space.cplst import CPLST
-from mlcdr.methods.learners.ridge import Ridge
+from mlcdr import CPLST, MVMD, Ridge
 from mlcdr.numerics.moments import Moments
 
 
@@ -46,7 +44,7 @@ def assert_same(found: Moments, expected: Moments) -> None:
         *(pytest.param(rows, True, marks=pytest.mark.slow) for rows in (1, 4096)),
     ],
 )
-def test_blocks_of_any_size(rows: int, sparse: bool) -> None:
+def test_blocks_of_any_size_have_the_moments_of_all_rows(rows: int, sparse: bool) -> None:
     X, Y = data()
     expected = Moments.from_arrays(X, Y)
     if sparse:
@@ -54,7 +52,7 @@ def test_blocks_of_any_size(rows: int, sparse: bool) -> None:
     assert_same(Moments.from_blocks(row_blocks(X, Y, rows)), expected)
 
 
-def test_memory_maps(tmp_path: Path) -> None:
+def test_memory_maps_have_the_moments_of_their_rows(tmp_path: Path) -> None:
     X, Y = data()
     expected = Moments.from_arrays(X, Y)
     np.save(tmp_path / "x.npy", X)
@@ -89,7 +87,7 @@ def test_mapped_rows_refuse_what_does_not_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 5, 8])
-def test_dask_arrays(blocks: int) -> None:
+def test_dask_arrays_have_the_moments_of_their_rows_every_time(blocks: int) -> None:
     da = pytest.importorskip("dask.array")
     X, Y = data()
     size = -(-500 // blocks)

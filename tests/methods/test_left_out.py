@@ -7,14 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import mlcdr.numerics.left_out
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.methods.label_space.cplst import CPLST
-from mlcdr.methods.label_space.occa import OCCA
-from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.thresholds import Maximise
+from mlcdr import CPLST, OCCA, PCA, PLST, ComposedClassifier, LeastSquares, Maximise, Ridge
 from mlcdr.numerics.left_out import left_out, predict_left_out
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.regression import explained_scatter

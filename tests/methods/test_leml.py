@@ -7,11 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression
 
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.cplst import CPLST
-from mlcdr.methods.label_space.leml import LEML
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.ridge import Ridge
+from mlcdr import CPLST, LEML, ComposedClassifier, LeastSquares, Ridge
 from mlcdr.numerics import moments as moments_module
 from mlcdr.numerics import operators
 from mlcdr.numerics.moments import Moments

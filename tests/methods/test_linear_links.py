@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.chains.br_plus import BRPlus
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr import BinaryRelevance, BRPlus, ClassifierChain, LeastSquares, Ridge
 from mlcdr.methods.chains.links import Link
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics.moments import Moments, beside
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -59,11 +55,11 @@ def link_by_rows(base, X, Y, k, inputs):
 
 def decided(name, link, new):
     """Scores (n×6) of new instances, by plain loops; `link(k, inputs)` is the model of a label."""
-    alone = np.hstack([link(k).predict(new) for k in range(6)])
+    alone = np.column_stack([link(k).predict(new) for k in range(6)])
     inputs, scores = CHAINS[name][2], np.empty_like(alone)
     for k in ORDER if "shuffled" in name else range(6):
         said = (alone if name == "BR+" else scores) > 0.5
-        scores[:, [k]] = link(k, tuple(inputs(k))).predict(np.hstack([new, said[:, inputs(k)]]))
+        scores[:, k] = link(k, tuple(inputs(k))).predict(np.hstack([new, said[:, inputs(k)]])).ravel()
     return scores
 
 
@@ -127,17 +123,9 @@ class Doubled(LeastSquares):
         return 2 * weights, intercepts
 
 
-class Softer(Ridge):
-    """Likewise."""
-
-    def _solve(self, moments):
-        return Ridge(2 * self.alpha, self.intercept)._solve(moments)
-
-
-@pytest.mark.parametrize("base", [Doubled(), Softer(0.3, "penalised")], ids=str)
 @pytest.mark.parametrize("name", CHAINS)
-def test_other_bases_go_by_the_loop(name, base):
-    X, Y = problem("plain")
+def test_other_bases_go_by_the_loop(name):
+    X, Y, base = *problem("plain"), Doubled()
     model = CHAINS[name][0](base, **CHAINS[name][1]).fit(X[:100], Y[:100])
     assert model._linear is None
     expected = decided(name, lambda k, inputs=(): link_by_rows(base, X[:100], Y[:100], k, list(inputs)), X[100:])

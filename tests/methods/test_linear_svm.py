@@ -10,8 +10,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
 
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr import BinaryRelevance, LinearSVM
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 

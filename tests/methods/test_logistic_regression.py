@@ -9,8 +9,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import StandardScaler
 
+from mlcdr import LogisticRegression
 from mlcdr.methods.chains.links import with_labels
-from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 

@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr.errors import UserError
+from mlcdr import M5P, PLST, UserError
 from mlcdr.experiment.families import families_of
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.methods.component import Component
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners import weka_m5p
 from mlcdr.numerics.entry import checked
 from tests.methods.problems import as_sparse, problem
@@ -31,14 +29,13 @@ from mlcdr.methods.learners.m5.columns import Columns
 from mlcdr.methods.learners.m5.grow import _best_cut as best_cut
 from mlcdr.methods.learners.m5.grow import grow, java_shuffle
 from mlcdr.methods.learners.m5.models import _solve as solve
-from mlcdr.methods.learners.m5p import M5P
 
 # ---------------------------------------------------------------- WEKA's own
 
 
 @pytest.mark.parametrize("ties", ["weka", "rows"])
 @pytest.mark.parametrize("name", ["emotions", "yeast", "genbase"])
-def test_predictions_of_weka(name, ties, real_dataset, reference):
+def test_predictions_are_wekas(name, ties, real_dataset, reference):
     """WEKA 3.9.7 on code dimensions of PLST: the same number of leaves, the same predictions."""
     folder = reference("m5p")
     X = real_dataset(name).X
@@ -54,7 +51,7 @@ def test_predictions_of_weka(name, ties, real_dataset, reference):
     np.testing.assert_allclose(model.predict(X[new]), expected, rtol=1e-9)
 
 
-def test_predictions_of_weka_where_ties_decide():
+def test_predictions_are_wekas_where_ties_decide():
     """WEKA 3.9.7's predictions (`weka`; of the full tree, not smoothed: `full`) for features that nearly are twins.
 
     Four outputs. The trees of three of them hang on the order in which rows of equal value are summed.
@@ -74,7 +71,7 @@ def test_predictions_of_weka_where_ties_decide():
         assert (np.abs(by_row - columns(kind)).max(axis=0) > 1e-3).tolist() == hang
 
 
-def test_shuffled_as_java_does():
+def test_rows_are_shuffled_as_java_does():
     """What a Java program with `new java.util.Random(1)` printed."""
     assert java_shuffle(10, 1).tolist() == [6, 9, 7, 8, 4, 2, 0, 3, 1, 5]
     assert java_shuffle(16, 1).tolist() == [10, 5, 0, 12, 3, 8, 6, 7, 14, 4, 15, 2, 9, 1, 13, 11]
@@ -88,7 +85,7 @@ def twins(n=120):
     return X, np.round(X[:, :4] @ [0.37, -0.21, 0.53, 0.11], 1) * (X[:, 17] + 0.1)
 
 
-def test_live_weka():
+def test_predictions_are_those_of_weka_itself():
     """WEKA itself, on data where ties decide and at awkward sizes; dense and sparse."""
     try:
         weka_m5p.require_weka()
@@ -134,7 +131,7 @@ class RecordingJava:
         self.class_index = index
 
 
-def test_instances_for_weka():
+def test_weka_is_given_ascending_columns_each_once():
     """What WEKA is given of a row that the learner has checked: ascending columns, each once, whatever the caller's."""
     X = rough(0, 12)[0]
     X[np.abs(X) < 0.5] = 0
@@ -280,7 +277,7 @@ def rough(seed, n=70, d=5):
 @pytest.mark.parametrize("ties", ["weka", "rows"])
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 @pytest.mark.parametrize(("pruned", "smoothed"), [(True, True), (True, False), (False, True), (False, False)])
-def test_by_the_definition(seed, pruned, smoothed, ties):
+def test_predictions_are_those_of_the_definition(seed, pruned, smoothed, ties):
     X, y = rough(seed)
     tree = slow_tree(X, y, np.std(y))
     if pruned:
@@ -292,7 +289,7 @@ def test_by_the_definition(seed, pruned, smoothed, ties):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_first_cut(seed):
+def test_the_first_cut_is_that_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 30))
     X, y = rng.integers(-2, 3, (n, 3)) / 2.0, rng.standard_normal(n)
@@ -303,7 +300,7 @@ def test_first_cut(seed):
 
 @pytest.mark.parametrize("ties", ["weka", "rows"])
 @pytest.mark.parametrize("name", ["plain", "dependent", "scales, dependent", "wide", "sparse counts"])
-def test_sparse_as_dense(name, ties):
+def test_trees_of_sparse_and_of_dense_rows_are_the_same(name, ties):
     """The same trees to the last bit, from CSR, CSC with its zeros stored, and dense."""
     X, Y = problem(name)
     Z = PLST(3).fit(X, Y).encode(Y)
@@ -349,14 +346,14 @@ def test_runs_of_rows_are_the_nodes(seed):
 # ---------------------------------------------------------------- awkward data
 
 
-def test_constant_target():
+def test_a_constant_target_is_predicted():
     X = rough(0)[0]
     model = M5P().fit(X, np.full(len(X), 1.7))
     np.testing.assert_allclose(model.predict(10 * X), 1.7, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_fewer_than_four_rows(n):
+def test_of_fewer_than_four_rows_the_mean_is_predicted(n):
     X, y = rough(2, n)
     model = M5P().fit(X, y)
     assert model.trees_[0].n_leaves == 1
@@ -364,7 +361,7 @@ def test_fewer_than_four_rows(n):
 
 
 @pytest.mark.parametrize("value", [0.0, 3.5])
-def test_constant_features(value):
+def test_constant_features_change_nothing(value):
     X, y = rough(3)
     constant = np.full((len(y), 2), value)
     np.testing.assert_allclose(M5P().fit(constant, y).predict(constant), y.mean())
@@ -372,7 +369,7 @@ def test_constant_features(value):
     np.testing.assert_array_equal(among.predict(np.column_stack([constant, X])), M5P().fit(X, y).predict(X))
 
 
-def test_duplicated_rows_and_columns():
+def test_of_equal_columns_the_first_is_cut():
     """Rows in three copies, targets that differ between them; every column twice, of which the first is cut."""
     X, y = rough(4)
     X, y = np.tile(X, (3, 1)), np.concatenate([y, y + 0.1, y - 0.1])
@@ -381,7 +378,7 @@ def test_duplicated_rows_and_columns():
     same_tree(tree, twice)
 
 
-def test_rounding_in_a_threshold():
+def test_a_threshold_between_neighbouring_numbers_ends_in_a_leaf():
     """Neighbouring floating-point numbers have no midpoint of their own: a leaf, not an endless descent."""
     top = 2.0**60
     X = np.array([top, top, top, np.nextafter(top, np.inf), np.nextafter(top, np.inf), np.nextafter(top, np.inf)])
@@ -400,7 +397,7 @@ def test_numbers_whose_squares_overflow_are_refused(form):
     assert np.isfinite(M5P().fit(form(x * 1e144), x[:, 0]).predict(form(x * 1e144))).all()
 
 
-def test_order_of_summation():
+def test_a_score_knows_the_rounding_of_its_sums():
     """Ten equal targets on the right have the variance 0 in exact arithmetic; the score knows the rounding of its sums.
 
     The right part is summed as it stands at the first cut and then loses rows one by one.
@@ -486,7 +483,7 @@ def plain_quicksort(keys, codes):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 60, 130, 700])
 @pytest.mark.parametrize("values", [1, 2, 5, 300, 10**6])
-def test_sorted_as_weka_does(n, values):
+def test_rows_are_sorted_as_weka_does(n, values):
     """Columns with many and few ties, with and without zeros, one after the other: each from the last one's order."""
     rng = np.random.default_rng(n + values)
     order = rng.permutation(n).astype(np.int32)
@@ -507,7 +504,7 @@ def test_sorted_as_weka_does(n, values):
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 50, 127, 128, 300])
-def test_sorted_by_constants(n):
+def test_many_sorts_by_constants_are_one_after_the_other(n):
     """Many at once, as one after the other."""
     keys, tied, aside = np.zeros((3, n), dtype=np.int64)
     stack = np.zeros((2, 128), dtype=np.int64)
@@ -524,7 +521,7 @@ def test_sorted_by_constants(n):
 
 
 @pytest.mark.parametrize("m", [0, 1, 2, 31, 32, 33, 70])
-def test_pivots_taken_together(m):
+def test_pivots_taken_together_are_those_one_by_one(m):
     """The inverse and the solution, to the last bit as Gauss-Jordan gives them pivot by pivot; some factors are 0."""
     rng = np.random.default_rng(m)
     X = rng.standard_normal((2 * m + 5, m + 3)) * (rng.random((2 * m + 5, m + 3)) < 0.1)
@@ -546,17 +543,7 @@ def test_pivots_taken_together(m):
     np.testing.assert_allclose(expected[:, :m] @ gram[np.ix_(kept, kept)], np.eye(m), atol=1e-9)
 
 
-def test_collinear_features():
-    """A third column that is the sum of two: the ridge keeps the normal equations solvable, and the fit is as good."""
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((200, 3))
-    X[:, 2] = X[:, 0] + X[:, 1]
-    y = X[:, 0] + 2 * X[:, 1] + 0.5 * rng.standard_normal(200)
-    model = M5P().fit(X, y)
-    assert np.std(model.predict(X) - y) < 0.6
-
-
-def test_columns():
+def test_columns_are_sorted_and_without_constant_features():
     """By column, values ascending, and rows where they tie; by row; constant features are left out; dense, sparse."""
     rng = np.random.default_rng(0)
     X = np.round(rng.standard_normal((60, 7)), 1)
@@ -595,10 +582,3 @@ def test_one_fit_for_nested_dimensions():
         for k in ("20%", "100%", "60%")
     ]
     assert families_of(specs, 14) == [specs[1]] * 3
-
-
-def test_leading_dimensions_of_a_larger_fit():
-    X, Y = problem("plain")
-    all_of_them = ComposedClassifier(M5P(), label_space=PLST()).fit(X, Y)
-    two = ComposedClassifier(M5P(), label_space=PLST(2)).fit(X, Y)
-    np.testing.assert_allclose(all_of_them.output(X)[:, :2], two.output(X), rtol=1e-9)

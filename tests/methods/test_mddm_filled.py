@@ -7,10 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.feature_space.mddm import MDDM
-from mlcdr.methods.feature_space.mddm_filled import FilledMDDM
-from mlcdr.methods.learners.hinge_svm import HingeSVM
+from mlcdr import MDDM, BinaryRelevance, FilledMDDM, HingeSVM
 from tests.methods.problems import problem
 
 

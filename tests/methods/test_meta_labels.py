@@ -9,18 +9,9 @@ from sklearn.linear_model import Lasso
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from mlcdr.methods.chains.binary_relevance import BinaryRelevance
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.classifiers.meta_label_chain import MetaLabelChain
-from mlcdr.methods.classifiers.mlsf import MLSF, encoded
-from mlcdr.methods.ensembles.ensemble import Ensemble
-from mlcdr.methods.instance_space.cbmlc import CBMLC
-from mlcdr.methods.instance_space.clmlc import CLMLC
-from mlcdr.methods.instance_space.homer import HOMER
-from mlcdr.methods.learners.linear_svm import LinearSVM
-from mlcdr.methods.learners.ridge import Ridge
+import mlcdr
+from mlcdr.methods.classifiers.mlsf import encoded
 from mlcdr.numerics.admm import lasso
-from mlcdr.numerics.kmeans import SingleStartKMeans
 from mlcdr.numerics.meta_labels import (
     label_affinity,
     normalised_affinity,
@@ -29,14 +20,6 @@ from mlcdr.numerics.meta_labels import (
     spectral_groups,
 )
 from tests.methods.problems import as_sparse, problem
-
-
-@pytest.fixture
-def given(reference):
-    """`given(name)`: one of the author's vectors."""
-    folder = reference("sun2017_small")
-    return lambda name: np.loadtxt(folder / f"{name}.csv", delimiter=",", ndmin=2)
-
 
 # -------------------------------------------------------------------- the graph of the labels
 
@@ -64,30 +47,19 @@ def test_affinity_is_that_of_a_loop(variant):
         np.testing.assert_allclose(label_affinity(rows, Y, 0.3, 0.2, variant), expected, atol=1e-12)
 
 
-def test_the_authors_affinity_and_eigenvectors(given):
-    X, Y = given("mlsf_X"), given("mlsf_Y_LxN").T
+def test_the_authors_affinity_and_eigenvectors(sun2017):
+    X, Y = sun2017("mlsf_X"), sun2017("mlsf_Y_LxN").T
     A = label_affinity(X, Y, 0.8, 0.01, "published_code")
-    np.testing.assert_allclose(A, given("mlsf_small_A"), atol=1e-12)
-    np.testing.assert_allclose(normalised_affinity(A), given("mlsf_small_normA"), atol=1e-12)
+    np.testing.assert_allclose(A, sun2017("mlsf_small_A"), atol=1e-12)
+    np.testing.assert_allclose(normalised_affinity(A), sun2017("mlsf_small_normA"), atol=1e-12)
     np.testing.assert_allclose(
-        np.linalg.eigvalsh(normalised_affinity(A))[::-1], given("mlsf_small_normA_eigenvalues").ravel(), atol=1e-12
+        np.linalg.eigvalsh(normalised_affinity(A))[::-1], sun2017("mlsf_small_normA_eigenvalues").ravel(), atol=1e-12
     )
     for K in (2, 3, 4):
         values, rows = spectral_coordinates(A, K, "published_code")
-        np.testing.assert_allclose(values, given(f"mlsf_small_K{K}_eigs_LM_values").ravel(), atol=1e-12)
-        expected = given(f"mlsf_small_K{K}_U_rownormalised_upto_sign")
+        np.testing.assert_allclose(values, sun2017(f"mlsf_small_K{K}_eigs_LM_values").ravel(), atol=1e-12)
+        expected = sun2017(f"mlsf_small_K{K}_U_rownormalised_upto_sign")
         np.testing.assert_allclose(np.abs(rows), np.abs(expected), atol=1e-10)
-
-
-def test_the_authors_spectral_clustering_in_clmlc(given):
-    X, Y = given("mlsf_X"), given("mlsf_Y_LxN").T
-    A = label_affinity(X, Y, 0.5, variant="published_code")
-    np.testing.assert_allclose(A, given("clmlc_sc_A_on_mlsf_data"), atol=1e-12)
-    values, rows = spectral_coordinates(A, 2, "published_code")
-    np.testing.assert_allclose(values, given("clmlc_sc_n2_eigs_LM_values").ravel(), atol=1e-12)
-    np.testing.assert_allclose(np.abs(rows), np.abs(given("clmlc_sc_n2_U_rownormalised_upto_sign")), atol=1e-10)
-    clusters = SingleStartKMeans(2, init=rows[:2, 1:]).fit(rows[:, 1:]).labels_
-    np.testing.assert_array_equal(clusters + 1, given("clmlc_sc_n2_labels_start_first2").ravel())
 
 
 def test_coordinates_solve_the_generalised_problem():
@@ -127,7 +99,7 @@ def labels(X, K, seed=0):
     return (X[:, :4] @ rng.standard_normal((4, K)) + rng.standard_normal((len(X), K)) > 0.5).astype(np.uint8)
 
 
-class ByHand(ClassifierChain):
+class ByHand(mlcdr.ClassifierChain):
     """A chain of which nobody knows that it is linear."""
 
 
@@ -136,10 +108,10 @@ class ByHand(ClassifierChain):
 def test_linear_members_are_those_fitted_group_by_group(meta_labels, intercept):
     X, _ = problem("plain")
     Y = labels(X, 13)
-    base = Ridge(0.1, intercept)
+    base = mlcdr.Ridge(0.1, intercept)
     params = {"meta_labels": meta_labels, "n_members": 1, "random_state": 0}
-    quick = MetaLabelChain(ClassifierChain(base), **params).fit(X[:90], Y[:90])
-    plain = MetaLabelChain(ByHand(base), **params).fit(X[:90], Y[:90])
+    quick = mlcdr.MetaLabelChain(mlcdr.ClassifierChain(base), **params).fit(X[:90], Y[:90])
+    plain = mlcdr.MetaLabelChain(ByHand(base), **params).fit(X[:90], Y[:90])
     assert quick._linear is not None
     assert plain._linear is None
     assert len(quick.groups_) == 3
@@ -152,7 +124,7 @@ def test_a_chain_of_groups_by_a_plain_loop():
     """Ridge regressions on the features, the groups before, and the labels before in each member's order."""
     X, _ = problem("plain")
     Y, new = labels(X, 11), np.random.default_rng(5).standard_normal((30, X.shape[1]))
-    model = MetaLabelChain(random_state=3).fit(X, Y)
+    model = mlcdr.MetaLabelChain(random_state=3).fit(X, Y)
     said = np.zeros((30, 11))
     before: list[int] = []
     for i, group in enumerate(model.groups_):
@@ -163,7 +135,7 @@ def test_a_chain_of_groups_by_a_plain_loop():
             assert sorted(mine) == sorted(group.tolist())
             for j, k in enumerate(mine):
                 inputs = before + mine[:j]
-                link = Ridge(0.1, "penalised").fit(np.hstack([X, Y[:, inputs]]), Y[:, k])
+                link = mlcdr.Ridge(0.1, "penalised").fit(np.hstack([X, Y[:, inputs]]), Y[:, k])
                 own[:, k] = link.predict(np.hstack([new, own[:, inputs]])) > 0.5
             votes.append(own[:, group])
         said[:, group] = np.max(votes, axis=0)  # half of two members is one
@@ -172,42 +144,46 @@ def test_a_chain_of_groups_by_a_plain_loop():
     np.testing.assert_array_equal(model.predict(new), said)
 
 
-def test_members_or_their_orders():
+def test_linear_members_are_known_by_their_orders_others_by_themselves():
     """Linear links stand in matrices, of which the orders are known; others are members. A refit forgets the former."""
     X, _ = problem("plain")
     Y = labels(X, 7)
-    model = MetaLabelChain(random_state=0).fit(X, Y)
+    model = mlcdr.MetaLabelChain(random_state=0).fit(X, Y)
     assert model.members_ is None
     assert [sorted(order) for order in model.orders_] == [list(range(7))] * 2
-    model.set_params(classifier=ClassifierChain(LinearSVM())).fit(X, Y)
+    model.set_params(classifier=mlcdr.ClassifierChain(mlcdr.LinearSVM())).fit(X, Y)
     assert model.orders_ is None
     assert [len(members) for members in model.members_] == [2] * len(model.groups_)
 
 
-def test_members_vote():
+def test_of_three_members_two_must_agree():
     """Three members, of which two must agree; scores are positive where labels are predicted."""
     X, _ = problem("plain")
     Y = labels(X, 7)
-    model = MetaLabelChain(n_members=3, random_state=0).fit(X, Y)
+    model = mlcdr.MetaLabelChain(n_members=3, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X))
     assert len(model.orders_) == 3
 
 
-def test_members_in_the_published_code():
+def test_the_published_code_has_fewer_members_of_small_groups():
     X, _ = problem("plain")
-    few = MetaLabelChain(variant="published_code", random_state=0).fit(X, labels(X, 5))
+    few = mlcdr.MetaLabelChain(variant="published_code", random_state=0).fit(X, labels(X, 5))
     assert [few._n_members(g) for g in few.groups_] == [1]
-    many = MetaLabelChain(variant="published_code", size=3, random_state=0).fit(X, labels(X, 12))
+    many = mlcdr.MetaLabelChain(variant="published_code", size=3, random_state=0).fit(X, labels(X, 12))
     assert {(len(g) > 2, many._n_members(g)) for g in many.groups_} <= {(True, 2), (False, 1)}
-    text = MetaLabelChain(random_state=0).fit(X, labels(X, 5))
+    text = mlcdr.MetaLabelChain(random_state=0).fit(X, labels(X, 5))
     assert [text._n_members(g) for g in text.groups_] == [2]
 
 
 def test_any_classifier_may_be_a_member():
     X, _ = problem("plain")
     Y = labels(X, 8)
-    for classifier in (KNeighborsClassifier(3), BinaryRelevance(LinearSVM()), ClassifierChain(LinearSVM())):
-        model = MetaLabelChain(classifier, random_state=0).fit(X, Y)
+    for classifier in (
+        KNeighborsClassifier(3),
+        mlcdr.BinaryRelevance(mlcdr.LinearSVM()),
+        mlcdr.ClassifierChain(mlcdr.LinearSVM()),
+    ):
+        model = mlcdr.MetaLabelChain(classifier, random_state=0).fit(X, Y)
         assert model.predict(X).shape == Y.shape
         assert (model.predict(X) == Y).mean() > 0.7
         np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X))
@@ -216,20 +192,20 @@ def test_any_classifier_may_be_a_member():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda part: MetaLabelChain(part, random_state=0),
-        lambda part: MLSF(part, size=2, random_state=0),
-        lambda part: CBMLC(part, 3, random_state=0),
-        lambda part: CLMLC(part, 3, meta_labels=None, random_state=0),
-        lambda part: Ensemble(part, 3, random_state=0),
-        lambda part: HOMER(part, random_state=0),
+        lambda part: mlcdr.MetaLabelChain(part, random_state=0),
+        lambda part: mlcdr.MLSF(part, size=2, random_state=0),
+        lambda part: mlcdr.CBMLC(part, 3, random_state=0),
+        lambda part: mlcdr.CLMLC(part, 3, meta_labels=None, random_state=0),
+        lambda part: mlcdr.Ensemble(part, 3, random_state=0),
+        lambda part: mlcdr.HOMER(part, random_state=0),
     ],
     ids=["MetaLabelChain", "MLSF", "CBMLC", "CLMLC", "Ensemble", "HOMER"],
 )
-@pytest.mark.parametrize("part", [Ridge(1.0), LinearSVM()], ids=["Ridge", "LinearSVM"])
+@pytest.mark.parametrize("part", [mlcdr.Ridge(1.0), mlcdr.LinearSVM()], ids=["Ridge", "LinearSVM"])
 def test_a_regressor_or_a_binary_classifier_makes_binary_relevance(make, part):
     X, _ = problem("plain")
     Y = labels(X, 8)
-    model, whole = make(part).fit(X, Y), make(BinaryRelevance(part)).fit(X, Y)
+    model, whole = make(part).fit(X, Y), make(mlcdr.BinaryRelevance(part)).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), whole.predict(X))
     assert (model.predict(X) == Y).mean() > 0.7  # numbers about ½, taken for label sets, were nearly all labels
 
@@ -237,23 +213,23 @@ def test_a_regressor_or_a_binary_classifier_makes_binary_relevance(make, part):
 # -------------------------------------------------------------------- LASSO
 
 
-def test_the_authors_lasso(given):
-    X, Y, member = given("mlsf_X"), given("mlsf_Y_LxN").T, given("mlsf_fixed_membership").ravel()
+def test_lasso_is_the_authors(sun2017):
+    X, Y, member = sun2017("mlsf_X"), sun2017("mlsf_Y_LxN").T, sun2017("mlsf_fixed_membership").ravel()
     groups = [np.flatnonzero(member == k) for k in np.unique(member)]
     Z = np.column_stack([encoded(Y[:, group]) for group in groups])
-    np.testing.assert_allclose(Z.T, given("mlsf_fixed_Z_KxN"), atol=1e-15)
+    np.testing.assert_allclose(Z.T, sun2017("mlsf_fixed_Z_KxN"), atol=1e-15)
     for gamma in ("0.01", "0.5", "5"):
         V, iterations = lasso(X, Z, float(gamma), 1.0, 100, 0.0)
         assert iterations == 100
-        np.testing.assert_allclose(V, given(f"mlsf_fixed_gamma{gamma}_V"), atol=1e-12)
+        np.testing.assert_allclose(V, sun2017(f"mlsf_fixed_gamma{gamma}_V"), atol=1e-12)
         V, _ = lasso(X, Z, float(gamma), 1.0, 100_000, 1e-13, X.T @ X)
-        np.testing.assert_allclose(V, given(f"mlsf_fixed_gamma{gamma}_V_converged"), atol=1e-11)
-    wide = given("mlsf_wide_X")
+        np.testing.assert_allclose(V, sun2017(f"mlsf_fixed_gamma{gamma}_V_converged"), atol=1e-11)
+    wide = sun2017("mlsf_wide_X")
     Z = np.column_stack([encoded(Y[:20][:, group]) for group in groups])
     for gamma in ("0.01", "0.5"):
         for rows in (wide, as_sparse(wide)):
             V, _ = lasso(rows, Z, float(gamma), 1.0, 100, 0.0)
-            np.testing.assert_allclose(V, given(f"mlsf_wide_gamma{gamma}_V"), atol=1e-12)
+            np.testing.assert_allclose(V, sun2017(f"mlsf_wide_gamma{gamma}_V"), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["plain", "wide", "sparse counts"])
@@ -268,7 +244,7 @@ def test_lasso_is_scikit_learns(name):
         assert 0 < np.count_nonzero(V) < V.size
 
 
-def test_label_sets_as_ranks():
+def test_label_sets_are_encoded_as_ranks():
     Y = np.array([[0, 0], [1, 1], [1, 0], [0, 1], [1, 0]], dtype=float)  # 0, 3, 1, 2, 1
     np.testing.assert_allclose(encoded(Y), [0, 1, 1 / 3, 2 / 3, 1 / 3])
     np.testing.assert_array_equal(encoded(Y[:, :1]), Y[:, 0])
@@ -280,27 +256,27 @@ def test_label_sets_as_ranks():
 # -------------------------------------------------------------------- MLSF
 
 
-def test_the_authors_predictions(given):
-    X, Y, new = given("mlsf_X"), given("mlsf_Y_LxN").T, given("mlsf_Xt")
-    member = given("mlsf_small_pred_membership_used").ravel()
+def test_mlsf_predicts_what_the_authors_program_does(sun2017):
+    X, Y, new = sun2017("mlsf_X"), sun2017("mlsf_Y_LxN").T, sun2017("mlsf_Xt")
+    member = sun2017("mlsf_small_pred_membership_used").ravel()
     groups = [np.flatnonzero(member == k).tolist() for k in np.unique(member)]
-    chain = ClassifierChain(SVC(kernel="linear"))
-    model = MLSF(chain, size=5, gamma=1.0, groups=groups, variant="published_code").fit(X, Y)
-    expected = np.abs(given("mlsf_small_pred_size5_gamma1_rng1_canonicalchain_LxNt")).T
+    chain = mlcdr.ClassifierChain(SVC(kernel="linear"))
+    model = mlcdr.MLSF(chain, size=5, gamma=1.0, groups=groups, variant="published_code").fit(X, Y)
+    expected = np.abs(sun2017("mlsf_small_pred_size5_gamma1_rng1_canonicalchain_LxNt")).T
     np.testing.assert_array_equal(model.predict(new), expected)
 
 
 def test_each_group_sees_its_own_features():
     X, _ = problem("plain")
     Y = labels(X, 6)
-    model = MLSF(BinaryRelevance(Ridge(1.0)), groups=[[0, 3], [1, 2, 4, 5]], gamma=4.0).fit(X, Y)
+    model = mlcdr.MLSF(mlcdr.BinaryRelevance(mlcdr.Ridge(1.0)), groups=[[0, 3], [1, 2, 4, 5]], gamma=4.0).fit(X, Y)
     Z = np.column_stack([encoded(Y[:, g].astype(float)) for g in model.groups_])
     V, _ = lasso(X, Z, 4.0)
     np.testing.assert_allclose(model.coefficients_, V, atol=1e-10)
     for g, group in enumerate(model.groups_):
         kept = np.flatnonzero(V[:, g])
         assert 0 < len(kept) < X.shape[1]
-        alone = BinaryRelevance(Ridge(1.0)).fit(X[:, kept], Y[:, group])
+        alone = mlcdr.BinaryRelevance(mlcdr.Ridge(1.0)).fit(X[:, kept], Y[:, group])
         np.testing.assert_array_equal(model.predict(X)[:, group], alone.predict(X[:, kept]))
 
 
@@ -312,7 +288,7 @@ def test_a_group_without_features_goes_by_frequency(make):
     Y[:3, 0] = 0
     Y[:, 1] = 0
     Y[:5, 1] = 1
-    model = MLSF(gamma=1e9).fit(make(X), Y)
+    model = mlcdr.MLSF(gamma=1e9).fit(make(X), Y)
     assert not model.coefficients_.any()
     np.testing.assert_array_equal(model.predict(make(X))[:, :2], np.tile([1, 0], (len(X), 1)))
 
@@ -323,8 +299,8 @@ def test_labels_without_affinity_are_lost_in_the_published_code():
     Y[:, 7] = 0
     Y[0, 7] = 1  # one instance, far from the other labels' means
     X[0] += 100
-    text = MLSF(epsilon=0.05, random_state=0).fit(X, Y)
-    code = MLSF(epsilon=0.05, variant="published_code", random_state=0).fit(X, Y)
+    text = mlcdr.MLSF(epsilon=0.05, random_state=0).fit(X, Y)
+    code = mlcdr.MLSF(epsilon=0.05, variant="published_code", random_state=0).fit(X, Y)
     assert sorted(np.concatenate(text.groups_).tolist()) == list(range(12))
     assert 7 not in np.concatenate(code.groups_)
     assert not code.predict(X)[:, 7].any()
@@ -333,19 +309,9 @@ def test_labels_without_affinity_are_lost_in_the_published_code():
 
 @pytest.mark.parametrize(
     "groups",
-    [
-        [],
-        [[]],
-        [[0, 1], []],
-        [[0, 1], [2]],
-        [[0, 1], [1, 3]],
-        [0, 1, 2, 3],
-        [[0.5, 1, 2, 3]],
-        [["a", 1, 2, 3]],
-        ["0123"],
-    ],
+    [[], [[0, 1], []], [[0, 1], [2]], [[0, 1], [1, 3]], [0, 1, 2, 3], [["a", 1, 2, 3]], ["0123"]],
 )
 def test_groups_that_are_no_division_are_refused(groups):
     X, _ = problem("plain")
     with pytest.raises(ValueError, match=r"groups must (be lists that )?hold each of the"):
-        MLSF(groups=groups).fit(X, labels(X, 4))
+        mlcdr.MLSF(groups=groups).fit(X, labels(X, 4))

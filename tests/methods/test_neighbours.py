@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler
 
-from mlcdr.methods.classifiers.mlknn import MLkNN
+from mlcdr import MLkNN
 from mlcdr.numerics import neighbours
 from mlcdr.numerics.neighbours import Neighbours
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -29,7 +29,7 @@ def by_loop(rows, queries, k, leave_out_itself=False):
 
 
 @pytest.mark.parametrize("name", [*NAMES, "grid", "offset"])
-def test_nearest_rows_by_loop(name, monkeypatch):
+def test_nearest_rows_are_those_of_exact_arithmetic(name, monkeypatch):
     X = problem("plain" if name in ("grid", "offset") else name)[0][:60, :12]
     if name == "grid":  # many rows as far away as others
         X = np.round(X[:, :3])
@@ -82,7 +82,7 @@ def formulas(X, Y, new, k, s, include_itself=False):
 
 @pytest.mark.parametrize("include_itself", [False, True])
 @pytest.mark.parametrize("name", ["plain", "sparse counts", "wide"])
-def test_mlknn_by_the_formulas(name, include_itself):
+def test_mlknn_has_the_probabilities_of_the_formulas(name, include_itself):
     X, Y = problem(name)
     X, Y = X[:40, :10], Y[:40]
     train, new = slice(0, 30), slice(30, 40)
@@ -93,7 +93,7 @@ def test_mlknn_by_the_formulas(name, include_itself):
         np.testing.assert_array_equal(found.predict(make(X[new])), expected >= 0.5)
 
 
-def test_mlknn_of_few_instances():
+def test_mlknn_of_few_instances_has_fewer_neighbours():
     X, Y = problem("plain")
     alone = MLkNN().fit(X[:1], Y[:1])
     np.testing.assert_array_equal(alone.predict(X[:9]), np.repeat(Y[:1], 9, axis=0))
@@ -113,7 +113,7 @@ def test_mlknn_predicts_what_is_as_likely_as_not():
 
 
 @pytest.mark.parametrize("name", ["scales, dependent", "dependent", "sparse counts"])
-def test_mlknn_of_normalised_features(name):
+def test_mlknn_normalises_features_as_a_scaler_does(name):
     X, Y = problem(name)
     scaler = MinMaxScaler().fit(X[:90])
     plain = MLkNN().fit(scaler.transform(X[:90]), Y[:90]).decision_function(scaler.transform(X[90:]))

@@ -9,25 +9,27 @@ import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
-from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
-from mlcdr.methods.learners.logistic_regression import LogisticRegression
-from mlcdr.methods.learners.ridge import Ridge
+from mlcdr import ClassifierChain, LogisticRegression, ProbabilisticClassifierChain, Ridge
 from tests.methods.problems import as_sparse, problem
 
 
-def by_brute_force(base, order, X, Y, new):
+def in_a_chain(order):
+    """The labels before each, by label."""
+    return {k: order[:i] for i, k in enumerate(order)}
+
+
+def by_brute_force(base, parents, X, Y, new):
     """p(y | x) (n×2^K) of all label sets, and the label sets (2^K×K), each link by itself."""
     K = Y.shape[1]
     sets = np.array(list(product([0.0, 1.0], repeat=K)))
     p = np.ones((len(new), len(sets)))
-    for i, k in enumerate(order):
+    for k, inputs in parents.items():
         if Y[:, k].min() == Y[:, k].max():
             p *= sets[:, k] == Y[0, k]
             continue
-        model = clone(base).fit(np.hstack([X, Y[:, order[:i]]]), Y[:, k])
+        model = clone(base).fit(np.hstack([X, Y[:, inputs]]), Y[:, k])
         for s, labels in enumerate(sets):
-            beside = np.hstack([new, np.tile(labels[order[:i]], (len(new), 1))])
+            beside = np.hstack([new, np.tile(labels[inputs], (len(new), 1))])
             p[:, s] *= model.predict_proba(beside)[:, int(labels[k])]
     return p, sets
 
@@ -36,7 +38,7 @@ def by_brute_force(base, order, X, Y, new):
 def test_exact_search_is_brute_force(base):
     X, Y = problem("plain")
     order = [3, 0, 5, 4, 1, 2]
-    p, sets = by_brute_force(base, order, X[:90], Y[:90], X[90:])
+    p, sets = by_brute_force(base, in_a_chain(order), X[:90], Y[:90], X[90:])
     for rows, new in ((X[:90], X[90:]), (as_sparse(X[:90]), as_sparse(X[90:]))):
         if isinstance(base, GaussianNB) and rows is not X[:90] and not isinstance(rows, np.ndarray):
             continue  # it takes no sparse rows
@@ -67,7 +69,7 @@ def test_wide_beams_and_small_epsilons_are_exact_and_narrow_ones_greedy():
 def test_an_epsilon_finds_every_label_set_as_probable_as_that():
     X, Y = problem("plain")
     X = X[:, :4]  # less is certain
-    p, sets = by_brute_force(LogisticRegression(), list(range(6)), X, Y, X)
+    p, sets = by_brute_force(LogisticRegression(), in_a_chain(list(range(6))), X, Y, X)
     said = ProbabilisticClassifierChain(search="epsilon", epsilon=0.2).fit(X, Y).predict(X)
     sure = p.max(axis=1) >= 0.2
     assert 0 < sure.sum() < len(X)
@@ -79,7 +81,7 @@ def test_an_epsilon_finds_every_label_set_as_probable_as_that():
 
 
 @pytest.mark.parametrize("options", [{}, {"search": "beam", "width": 3}, {"search": "epsilon"}], ids=str)
-def test_probabilities_are_such(options):
+def test_probabilities_lie_between_0_and_1(options):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 6))
     Y = (X[:, :1] + rng.standard_normal((60, 4)) > 0).astype(np.uint8)

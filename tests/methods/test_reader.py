@@ -1,4 +1,4 @@
-"""READER: the author's program, (6.17)-(6.46) written out, what is proved of its objectives, and awkward data."""
+"""READER: the author's program, (6.17)-(6.46) written out, what is proved of its objectives, and the estimator."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
+from mlcdr import READER, RFS
 from mlcdr.methods.feature_space import reader as reader_module
-from mlcdr.methods.feature_space.reader import READER, Problem, alternating, constrained, without_embedding
-from mlcdr.methods.feature_space.rfs import RFS
+from mlcdr.methods.feature_space.reader import Problem, alternating, constrained, without_embedding
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.moments import Moments
 
@@ -86,51 +86,41 @@ SETTINGS = {"a1_b0.1_g10": (1, 0.1, 10), "a1_b1_g1": (1, 1, 1), "a0.1_b0.01_g1":
 WITHOUT = {"a1_b0_g10": (1, 0, 10), "a1_b0.1_g0": (1, 0.1, 0)}
 
 
-@pytest.fixture
-def program(reference):
-    folder = reference("sun2017_small")
-
-    def read(name: str) -> np.ndarray:
-        return np.loadtxt(folder / f"reader_{name}.csv", delimiter=",", ndmin=2)
-
-    return read
-
-
-def of_program(read, alpha, beta, gamma) -> Problem:
-    X, Y = read("Xw"), read("Y_Lxn").T
+def of_program(sun2017, alpha, beta, gamma) -> Problem:
+    X, Y = sun2017("reader_Xw"), sun2017("reader_Y_Lxn").T
     # the program's weights exp(−d²/2)
     return problem(X[:24], Y, X[24:], alpha=alpha, beta=beta, gamma=gamma, sigma=np.sqrt(2))
 
 
-def test_graphs_of_the_authors_program(program):
-    X, Y = program("Xw"), program("Y_Lxn").T
-    np.testing.assert_allclose(graphs.heat_graph(X, 5, np.sqrt(2)).toarray(), program("Sx"), atol=1e-14)
-    np.testing.assert_allclose(graphs.label_graph(Y, 5).toarray(), program("Sy"), atol=1e-14)
+def test_graphs_of_the_authors_program(sun2017):
+    X, Y = sun2017("reader_Xw"), sun2017("reader_Y_Lxn").T
+    np.testing.assert_allclose(graphs.heat_graph(X, 5, np.sqrt(2)).toarray(), sun2017("reader_Sx"), atol=1e-14)
+    np.testing.assert_allclose(graphs.label_graph(Y, 5).toarray(), sun2017("reader_Sy"), atol=1e-14)
 
 
 @pytest.mark.parametrize("name", [*SETTINGS, *WITHOUT])
-def test_algorithm_13_is_the_authors(program, name):
-    this = of_program(program, *(SETTINGS | WITHOUT)[name])
+def test_algorithm_13_is_the_authors(sun2017, name):
+    this = of_program(sun2017, *(SETTINGS | WITHOUT)[name])
     if name.endswith("g0"):
-        W, found = without_embedding(this, program("Y_Lxn").T, 1e-5, 100)
+        W, found = without_embedding(this, sun2017("reader_Y_Lxn").T, 1e-5, 100)
     else:
-        W, V, found = alternating(this, program("W0"), 1e-5, 100)
-        np.testing.assert_allclose(V, program(f"alg2_{name}_eps1e-05_V"), atol=1e-8)
-    np.testing.assert_allclose(found, program(f"alg2_{name}_eps1e-05_Q").ravel(), rtol=1e-8)
-    np.testing.assert_allclose(W, program(f"alg2_{name}_eps1e-05_W"), atol=1e-8)
+        W, V, found = alternating(this, sun2017("reader_W0"), 1e-5, 100)
+        np.testing.assert_allclose(V, sun2017(f"reader_alg2_{name}_eps1e-05_V"), atol=1e-8)
+    np.testing.assert_allclose(found, sun2017(f"reader_alg2_{name}_eps1e-05_Q").ravel(), rtol=1e-8)
+    np.testing.assert_allclose(W, sun2017(f"reader_alg2_{name}_eps1e-05_W"), atol=1e-8)
     ranking = np.argsort(-row_sparse.lengths(W), kind="stable") + 1
-    assert ranking.tolist() == program(f"alg2_{name}_eps1e-05_ranking").ravel().tolist()
+    assert ranking.tolist() == sun2017(f"reader_alg2_{name}_eps1e-05_ranking").ravel().tolist()
 
 
 @pytest.mark.parametrize("name", list(SETTINGS))
-def test_algorithm_12_is_the_authors(program, name):
+def test_algorithm_12_is_the_authors(sun2017, name):
     """To 1e-8. With α = 0.1 the program's own numbers are off by 3.3e-8, ours by 5e-15: so forty digits say."""
-    W, _, found = constrained(of_program(program, *SETTINGS[name]), 3, "published_code", 1e-5, 100)
+    W, _, found = constrained(of_program(sun2017, *SETTINGS[name]), 3, "published_code", 1e-5, 100)
     close = 1e-8 if name != "a0.1_b0.01_g1" else 5e-8
-    np.testing.assert_allclose(found, program(f"alg1_{name}_eps1e-05_Q").ravel(), rtol=close)
-    np.testing.assert_allclose(np.abs(W), np.abs(program(f"alg1_{name}_eps1e-05_W_upto_sign")), atol=1e-7)
+    np.testing.assert_allclose(found, sun2017(f"reader_alg1_{name}_eps1e-05_Q").ravel(), rtol=close)
+    np.testing.assert_allclose(np.abs(W), np.abs(sun2017(f"reader_alg1_{name}_eps1e-05_W_upto_sign")), atol=1e-7)
     ranking = np.argsort(-row_sparse.lengths(W), kind="stable") + 1
-    assert ranking.tolist() == program(f"alg1_{name}_eps1e-05_ranking").ravel().tolist()
+    assert ranking.tolist() == sun2017(f"reader_alg1_{name}_eps1e-05_ranking").ravel().tolist()
 
 
 # -------------------------------------------------------------------- the formulas
@@ -213,7 +203,7 @@ def test_two_alternations_by_dense_formulas(version, loss):
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
-def test_the_extended_laplacian_is_the_sum_and_the_printed_one_is_indefinite():
+def test_the_extended_laplacian_is_the_sum_over_pairs():
     """(6.42): first line against its last, for any V."""
     X, Y, unlabelled = data(4)
     n, total = len(X), len(X) + len(unlabelled)
@@ -227,10 +217,6 @@ def test_the_extended_laplacian_is_the_sum_and_the_printed_one_is_indefinite():
     both[n:, :] = 0.3 * rows[n:, :]
     both[:, n:] = 0.3 * rows[:, n:]
     np.testing.assert_allclose(np.trace(V.T @ this.embedding @ V), (both * apart).sum() / 2)
-    assert np.linalg.eigvalsh(this.embedding.toarray()).min() > -1e-12
-    printed = 0.3 * (np.diag(rows.sum(axis=1)) - rows)
-    printed[:n, :n] = np.diag(labels.sum(axis=1)) - labels
-    assert np.linalg.eigvalsh(printed).min() < -1e-3
 
 
 # -------------------------------------------------------------------- what is proved
@@ -258,26 +244,6 @@ def test_objectives_do_not_rise(kind, problems):
         else:
             found = alternating(this, rng.uniform(size=(X.shape[1], 3)), 0.0, 12)[2]
         assert rise(found, sum(this.X.shape)) <= 1e-9 * found[0], seed
-
-
-def test_the_programs_scaling_lets_the_objective_rise():
-    risen = 0
-    for seed in range(10):
-        X, Y, unlabelled = data(seed)
-        this = problem(X, Y, unlabelled, gamma=10.0)
-        risen += rise(constrained(this, 3, "published_code", 0.0, 40)[2], sum(this.X.shape)) > 0
-    assert risen
-
-
-def test_the_first_alternation_may_raise_the_objective():
-    """Weights of 1 majorise nothing: from a small W it rises."""
-    X, Y, unlabelled = data()
-    this = problem(X, Y, unlabelled, alpha=0.01, beta=10.0, gamma=0.1)
-    start = 1e-4 * np.random.default_rng(0).uniform(size=(X.shape[1], 3))
-    before = this.objective(start, np.zeros((len(X), 3)), X @ start)
-    found = alternating(this, start, 0.0, 10)[2]
-    assert found[0] > 10 * before
-    assert rise(found, sum(this.X.shape)) <= 0
 
 
 def test_different_starts_end_differently_and_equal_seeds_equally():
@@ -324,62 +290,11 @@ def test_without_embedding_and_manifold_it_is_rfs():
     np.testing.assert_allclose(ours.coef_, RFS(alpha=0.7, tol=1e-9).fit(X, Y).coef_, atol=1e-10)
 
 
-def test_unlabelled_rows_count_by_the_manifold_term_alone():
-    X, Y, unlabelled = data()
-    scores = {
-        (beta, many): READER(beta=beta, algorithm="alternating", random_state=0)
-        .fit(X, Y, unlabelled if many else unlabelled[:0])
-        .scores_
-        for beta in (0.0, 1.0)
-        for many in (False, True)
-    }
-    assert np.array_equal(scores[0.0, True], scores[0.0, False])
-    assert not np.allclose(scores[1.0, True], scores[1.0, False])
-
-
 def test_an_improved_version_that_gives_unlabelled_rows_no_weight_is_the_plain_one():
     X, Y, unlabelled = data()
     plain = READER(algorithm="alternating", random_state=0).fit(X, Y, unlabelled)
     improved = READER(algorithm="alternating", random_state=0, version="improved", label_weights=(1, 0))
     np.testing.assert_allclose(improved.fit(X, Y, unlabelled).scores_, plain.scores_)
-
-
-@pytest.mark.parametrize("algorithm", ["constrained", "alternating"])
-def test_order_of_labels_and_of_rows(algorithm):
-    """Of the rows where no two label sets are equally near, so that it does not matter who comes first."""
-    X, Y, unlabelled = data(n=6, labels=12)
-    params = {"algorithm": algorithm, "random_state": 0, "max_iter": 15, "n_components": 3}
-    fitted = READER(**params).fit(X, Y, unlabelled)
-    rng = np.random.default_rng(0)
-    labels, rows, others = rng.permutation(12), rng.permutation(6), rng.permutation(len(unlabelled))
-    np.testing.assert_allclose(READER(**params).fit(X, Y[:, labels], unlabelled).scores_, fitted.scores_, rtol=1e-6)
-    again = READER(**params).fit(X[rows], Y[rows], unlabelled[others])  # all five others are neighbours
-    np.testing.assert_allclose(again.scores_, fitted.scores_, rtol=1e-6)
-
-
-@pytest.mark.parametrize("algorithm", ["constrained", "alternating"])
-@pytest.mark.parametrize("kind", ["duplicated rows", "never positive", "always", "one labelled", "wide", "constant"])
-def test_awkward_data(algorithm, kind):
-    X, Y, unlabelled = data()
-    if kind == "duplicated rows":
-        X, Y = np.repeat(X, 8, axis=0), np.repeat(Y, 8, axis=0)
-    if kind == "never positive":
-        Y[:, :3] = 0
-    if kind == "always":
-        Y[:] = 1
-    if kind == "one labelled":
-        X, Y, unlabelled = X[:1], Y[:1], np.vstack([X[1:], unlabelled])
-    if kind == "wide":
-        X, unlabelled = np.hstack([X] * 5), np.hstack([unlabelled] * 5)
-    if kind == "constant":
-        X[:, 4], unlabelled[:, 4] = 0, 0
-        X[:, 5], unlabelled[:, 5] = X[:, 6], unlabelled[:, 6]
-    step = READER(algorithm=algorithm, random_state=0).fit(X, Y, unlabelled)
-    assert np.isfinite(step.scores_).all()
-    assert sorted(step.ranking_) == list(range(X.shape[1]))
-    if kind == "constant":
-        assert step.scores_[4] < 1e-6 * step.scores_.max()
-        np.testing.assert_allclose(step.scores_[5], step.scores_[6], rtol=1e-4)
 
 
 def test_the_objective_is_told_to_the_metric_of_that_name():

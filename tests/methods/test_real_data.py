@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mlcdr import CPLST, LeastSquares
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.label_space.cplst import CPLST
-from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics import factorisation
 from mlcdr.numerics.moments import Moments
 

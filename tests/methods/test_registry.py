@@ -8,7 +8,7 @@ import re
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
-from mlcdr.errors import UserError
+from mlcdr import UserError
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component, read_component
 from mlcdr.methods.registry import UnknownComponent

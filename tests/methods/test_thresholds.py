@@ -6,13 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier
 
-from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.identity import Identity
-from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.thresholds import Fixed, Maximise, PCut, RCut, Round, Zero
+from mlcdr import ComposedClassifier, Fixed, Identity, LeastSquares, Maximise, PCut, RCut, Round, Zero
 from mlcdr.metrics import METRICS, Counts, Outcome
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
@@ -109,18 +105,6 @@ def best_of_one_move(scores, Y, P):
         for k, sets in enumerate(all_cuts(scores))
         for one in sets
     )
-
-
-@pytest.mark.parametrize("number", [40, pytest.param(120, marks=pytest.mark.slow)])
-def test_macro_f_of_small_problems_is_not_bettered_by_moving_one_label(number):
-    """In many of them a label is predicted for one instance only."""
-    ones = 0
-    for seed in range(200, 200 + number):
-        scores, Y = small_problem(seed)
-        P = Maximise("macro_f").fit(scores, Y).apply(scores)
-        ones += (P.sum(axis=0) == 1).sum()
-        assert best_of_one_move(scores, Y, P) <= macro_f(Y, P) + 1e-12
-    assert ones > number / 6
 
 
 def test_macro_f_is_not_bettered_by_moving_one_label_and_is_near_its_bound():
@@ -291,24 +275,6 @@ def test_without_a_threshold_the_scores_are_parted_half_way():
         model = ComposedClassifier(LeastSquares(), Identity(coding)).fit(X, Y)
         np.testing.assert_array_equal(model.predict(X), expected.predict(X))
     np.testing.assert_allclose(model.decision_function(X), 2 * expected.decision_function(X), atol=1e-9)
-
-
-@pytest.mark.parametrize("learner", [LeastSquares(), KNeighborsRegressor(3)], ids=["moments", "rows"])
-def test_composition_fits_the_threshold_to_training_scores_of_each_size(learner):
-    X, Y = problem("plain")
-    train, test = slice(0, 80), slice(80, 120)
-    whole = ComposedClassifier(learner, PLST(), threshold=Maximise()).fit(X[train], Y[train])
-    output = whole.output(X[test])
-    for m in (1, 3, 6):
-        alone = ComposedClassifier(learner, PLST(m), threshold=Maximise()).fit(X[train], Y[train])
-        space = alone.label_space_
-        scores = space.decode(alone.learner_.predict(X[train])).round(12)  # neighbours' means have ties
-        expected = [by_trying("f1", "midpoint", scores[:, k], Y[train][:, k]) for k in range(6)]
-        np.testing.assert_allclose(alone.threshold_.values_, expected, atol=1e-9)
-        np.testing.assert_array_equal(alone.predict(X[test]), alone.decision_function(X[test]) > 0)
-        if isinstance(learner, LeastSquares):
-            np.testing.assert_array_equal(whole.labels_of(output, m), alone.predict(X[test]))
-    np.testing.assert_array_equal(whole.labels_of(output), whole.predict(X[test]))
 
 
 def test_composition_fits_the_threshold_to_a_classifiers_scores():

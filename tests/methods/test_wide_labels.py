@@ -11,11 +11,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr import CPLST, MVMD, PLST, Ridge
 from mlcdr.methods.label_space import implicit
-from mlcdr.methods.label_space.cplst import CPLST
-from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics import moments as moments_module
 from mlcdr.numerics import operators
 from mlcdr.numerics.moments import Moments
@@ -89,7 +86,7 @@ def test_cplst_is_arpacks(data: tuple[sp.csr_array, sp.csr_array], alpha: float)
 
 
 @pytest.mark.parametrize("options", [{}, {"alpha": 2.0, "centre": False}, {"alpha": 0.5}], ids=str)
-def test_cplst_by_a_factorisation(
+def test_cplst_by_a_factorisation_is_the_same(
     data: tuple[sp.csr_array, sp.csr_array], options: dict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many labels on few features: no K×K matrix, S is factorised."""
@@ -132,13 +129,3 @@ def test_a_ridge_on_codes_and_on_directions(data: tuple[sp.csr_array, sp.csr_arr
     np.testing.assert_allclose(mapped.xy, reduced.T @ z, atol=1e-8)
     image = space.encode_moments(moments)
     np.testing.assert_allclose(image.yy, codes.T @ codes, atol=1e-8)
-
-
-def test_cross_is_c(data: tuple[sp.csr_array, sp.csr_array]) -> None:
-    X, Y = data
-    cross = operators.Cross.from_rows(X, X.mean(axis=0), Y, Y.mean(axis=0))
-    c = centred(X).T @ centred(Y)
-    a, b = np.random.default_rng(1).normal(size=(K, 3)), np.random.default_rng(2).normal(size=(D, 3))
-    np.testing.assert_allclose(cross.times(a), c @ a, atol=1e-10)
-    np.testing.assert_allclose(cross.transposed(b), c.T @ b, atol=1e-10)
-    assert cross.squared_norm() == pytest.approx(np.sum(c**2), rel=1e-12)

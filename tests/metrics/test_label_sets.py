@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn import metrics as sk
 from mlcdr.metrics import Counts, Outcome, evaluate
 
 EXACT = 1e-12
+SCORES = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score, "jaccard": sk.jaccard_score}
 
 
 def pairs():
@@ -35,27 +37,18 @@ def test_agrees_with_scikit_learn(Y, P):
     assert value("hamming_score", Y, P) == pytest.approx(1 - sk.hamming_loss(Y, P), abs=EXACT)
     assert value("exact_match", Y, P) == pytest.approx(sk.accuracy_score(Y, P), abs=EXACT)
     assert value("zero_one_loss", Y, P) == pytest.approx(1 - sk.accuracy_score(Y, P), abs=EXACT)
-    theirs = {
-        "macro_precision": lambda z: sk.precision_score(Y, P, average="macro", zero_division=z),
-        "macro_recall": lambda z: sk.recall_score(Y, P, average="macro", zero_division=z),
-        "macro_jaccard": lambda z: sk.jaccard_score(Y, P, average="macro", zero_division=z),
-        "micro_precision": lambda z: sk.precision_score(Y, P, average="micro", zero_division=z),
-        "micro_recall": lambda z: sk.recall_score(Y, P, average="micro", zero_division=z),
-        "micro_jaccard": lambda z: sk.jaccard_score(Y, P, average="micro", zero_division=z),
-        "accuracy": lambda z: sk.jaccard_score(Y, P, average="samples", zero_division=z),
-        "precision": lambda z: sk.precision_score(Y, P, average="samples", zero_division=z),
-        "recall": lambda z: sk.recall_score(Y, P, average="samples", zero_division=z),
-        "f1": lambda z: sk.f1_score(Y, P, average="samples", zero_division=z),
-        "macro_f1": lambda z: sk.f1_score(Y, P, average="macro", zero_division=z),
-        "micro_f1": lambda z: sk.f1_score(Y, P, average="micro", zero_division=z),
-    }
+    theirs = {}
+    for name, score in SCORES.items():
+        for prefix, average in (("macro_", "macro"), ("micro_", "micro"), ("", "samples")):
+            theirs[f"{prefix}{name}"] = partial(score, Y, P, average=average)
+    theirs["accuracy"] = theirs.pop("jaccard")
     for name, score in theirs.items():
         for z in (0, 1):
-            assert value(name, Y, P, zero_division=z) == pytest.approx(score(z), abs=EXACT), (name, z)
+            assert value(name, Y, P, zero_division=z) == pytest.approx(score(zero_division=z), abs=EXACT), (name, z)
     for name in ("precision", "recall", "f1", "macro_f1", "macro_precision", "macro_recall"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a mean over nothing
-            skipped = theirs[name](np.nan)
+            skipped = theirs[name](zero_division=np.nan)
         assert value(name, Y, P, zero_division="skip") == pytest.approx(skipped, nan_ok=True, abs=EXACT), name
 
 
