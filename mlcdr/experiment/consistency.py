@@ -36,15 +36,17 @@ class Asked:
     ----------
     tables, figures : tuple of LayoutSpec or None
         None for one that cannot be read.
-    metrics, methods : tuple of str
-        Their names in the results.
+    metrics : tuple of str or None
+        Their names in the results; None where one cannot be read, so that it is not known what is measured.
+    methods : tuple of str
+        Their names.
     sweep : dict
         Swept path → number of values.
     """
 
     tables: tuple[LayoutSpec | None, ...]
     figures: tuple[LayoutSpec | None, ...]
-    metrics: tuple[str, ...]
+    metrics: tuple[str, ...] | None
     methods: tuple[str, ...]
     sweep: dict[str, int]
 
@@ -105,12 +107,10 @@ def _check_metrics(draft: Draft) -> None:
 def _check_layouts(draft: Draft, also: Check) -> None:
     """Report what `also` finds wrong with the tables and figures in which nothing is wrong by itself."""
     metrics = _measured(draft)
-    if metrics is None:
-        return
     asked = Asked(
         tuple(draft.values.get("tables") or ()),
         tuple(draft.values.get("figures") or ()),
-        metrics=tuple(metrics),
+        metrics=None if metrics is None else tuple(metrics),
         methods=tuple(draft.values.get("methods") or ()),
         sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
     )

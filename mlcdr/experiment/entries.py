@@ -159,6 +159,10 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
     if problems:
         raise refusal(*problems)
     if SYNTHETIC in options:
+        others = ", ".join(key for key in options if key != SYNTHETIC)
+        if others:
+            text = f"a synthetic data set is not read, so it has no other option (found: {others})"
+            raise refusal(Problem(at, text))
         made = _synthetic(options[SYNTHETIC], (*at, SYNTHETIC))
         return made.model_copy(update={"name": name})
     if "function" in options:

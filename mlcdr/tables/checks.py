@@ -17,13 +17,14 @@ if TYPE_CHECKING:  # a config is checked without it
 
 def find_problems(asked: Asked) -> Iterator[Problem]:
     """Each thing that would keep a table or figure from being made, as it is found."""
+    metrics = TIMES if asked.metrics is None else asked.metrics  # one of them may be the axis of a scatter plot
     models: dict[str, type[TableLayout | FigureLayout]] = {"tables": TableLayout, "figures": FigureLayout}
     for key, entries in (("tables", asked.tables), ("figures", asked.figures)):
         for k, entry in enumerate(entries):
             if entry is None:  # its own problem is reported already
                 continue
             try:
-                layout = layouts.load(models[key], entry).settle(asked.sweep, asked.metrics)
+                layout = layouts.load(models[key], entry).settle(asked.sweep, metrics)
                 found = find_misfits(layout, asked.metrics, asked.methods, asked.sweep)
             except ResultsError as error:
                 found = [Problem((), line) for line in str(error).splitlines()]
@@ -39,7 +40,7 @@ def refuse_misfits(layout: TableLayout | FigureLayout, name: str, results: Resul
 
 def find_misfits(
     layout: TableLayout | FigureLayout,
-    metrics: Sequence[str],
+    metrics: Sequence[str] | None,
     methods: Sequence[str],
     sweep: Mapping[str, int],
 ) -> list[Problem]:
@@ -48,8 +49,9 @@ def find_misfits(
     Parameters
     ----------
     layout : TableLayout or FigureLayout
-    metrics, methods : sequence of str
-        The metrics that are measured, and the methods.
+    metrics : sequence of str or None
+        The metrics that are measured; None: not known, so that none is missing.
+    methods : sequence of str
     sweep : mapping
         Swept path → number of values.
     """
@@ -62,7 +64,7 @@ def find_misfits(
             wanted.append(layout.x)
     problems = []
     for name in wanted:
-        if name not in (*metrics, "auto"):
+        if metrics is not None and name not in (*metrics, "auto"):
             hint = suggest_name(name, metrics)
             text = f"needs the metric {name}{hint} (measured: {', '.join(metrics)})"
             problems.append(Problem((), text))
