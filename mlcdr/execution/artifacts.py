@@ -26,13 +26,13 @@ import numpy as np
 from mlcdr.csv_files import format_csv
 from mlcdr.errors import ResultsError
 from mlcdr.execution.models import ENDINGS, Model, write_model
+from mlcdr.execution.rows import Rows
 from mlcdr.experiment.model import Experiment, KeepSpec
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.metrics.outcome import highest
 from mlcdr.whole_files import TEMPORARY_PREFIX, check_within, is_regular_file, write_atomically
 
 if TYPE_CHECKING:
-    from mlcdr.execution.fitting import Rows
     from mlcdr.experiment.trials import Trial
 
 FOLDER = "kept"

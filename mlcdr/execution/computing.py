@@ -16,8 +16,9 @@ import numpy as np
 
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
-from mlcdr.execution.fitting import Rows, fail, run_trials
+from mlcdr.execution.fitting import fail, run_trials
 from mlcdr.execution.groups import Group, GroupResult
+from mlcdr.execution.rows import Rows
 from mlcdr.execution.tuning import Choice, Seen, Tuning
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Split

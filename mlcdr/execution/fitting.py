@@ -9,16 +9,15 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
 from mlcdr.execution.groups import Group
-from mlcdr.experiment.division import Integers
+from mlcdr.execution.rows import Rows
 from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part
 from mlcdr.experiment.trials import Score, Trial, by_family
@@ -31,29 +30,6 @@ from mlcdr.processes import protect_process, raise_if_stopped
 
 _FRAMES = -50  # of each traceback that is recorded: the last
 _LONGEST = 20_000  # characters of an error that is recorded
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The data that trials are fitted from and tested on.
-
-    Attributes
-    ----------
-    moments : Moments
-        Of the training rows.
-    X, Y : array, n×d and n×K
-        The test rows.
-    dataset : Dataset
-        From which they are.
-    numbers : array
-        Those of the test rows in the data set.
-    """
-
-    moments: Moments
-    X: Any
-    Y: Any
-    dataset: Dataset
-    numbers: Integers
 
 
 def run_trials(

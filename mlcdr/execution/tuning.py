@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mlcdr.execution.fitting import Rows, run_trials
+from mlcdr.execution.fitting import run_trials
 from mlcdr.execution.groups import Group
+from mlcdr.execution.rows import Rows
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers
 from mlcdr.experiment.families import at_all_sizes, families_of
