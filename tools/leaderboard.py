@@ -215,7 +215,7 @@ def _notes(
     if tested.few:
         yield f"Ranked over {', '.join(common)}: too few data sets for a verdict on the methods."
     else:
-        verdict = "" if tested.shown else " The methods are not shown to differ."
+        verdict = "" if tested.is_significant else " The methods are not shown to differ."
         yield f"Critical difference (Nemenyi) {tested.cd:.2f}, over {len(common)} data sets.{verdict}"
         yield f"Ranked over {', '.join(common)}."
     if unranked:

@@ -11,7 +11,7 @@ in the correction; a cell with a single split has no test, and is *untested* whe
 
 The effect size is the rank-biserial correlation of the splits' differences, 1 where new is better in all of them.
 
-A folder of the record (`mlcdr.papers.stored`) has means only, of the same splits with the same seeds. A metric is
+A stored folder (`mlcdr.papers.stored`) has means only, of the same splits with the same seeds. A metric is
 then worse if its mean lost more than the margin, without a test; times are left out.
 
 A limitation: a machine that was slower on one day cannot be told from a slower program, since it affects all times of a

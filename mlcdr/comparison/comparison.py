@@ -29,7 +29,7 @@ from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts
-from mlcdr.tables.notes import BOLD, Shown, list_notes
+from mlcdr.tables.notes import BOLD, Contents, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import as_texts, format_mean, shorten_path
@@ -239,7 +239,7 @@ def _list_notes(compared: Comparison) -> Iterator[str]:
     results = compared.results
     column = " and column" if results.swept else ""
     along = [(path,) for path in results.swept]
-    yield from list_notes(Shown(results, compared.cells, bold=f"{BOLD} of its data set{column}", along=along))
+    yield from list_notes(Contents(results, compared.cells, bold=f"{BOLD} of its data set{column}", along=along))
     yield from _say_what_is_not_ranked(compared)
     silent = [method for method in results.methods if method not in compared.contestants]
     if silent:

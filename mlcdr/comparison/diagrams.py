@@ -205,7 +205,7 @@ def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> Iterator[
         yield "The points of a data set are not independent: differences seem more significant than they are."
     if found.few:
         yield f"{n_datasets} data sets are too few for a verdict; more than {FEW} are needed."
-    elif nemenyi and len(found.methods) > 2 and not found.shown:
+    elif nemenyi and len(found.methods) > 2 and not found.is_significant:
         yield "Friedman's test does not show that the methods differ at all."
 
 

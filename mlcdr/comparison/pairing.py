@@ -16,8 +16,8 @@ from mlcdr.results.results import Results
 def pair_scores(old: Results, new: Results, metric: str | None) -> tuple[pd.DataFrame, bool]:
     """The scores of the old run, at all points of grids, each with that of the new one where it is `paired`.
 
-    Where a folder has means only, as one of the record, each mean is taken as the score of a single split; the second
-    value says whether it is so.
+    Where a folder has means only, as a stored one (`mlcdr.papers.stored`), each mean is taken as the score of a single
+    split; the second value says whether it is so.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def pair_scores(old: Results, new: Results, metric: str | None) -> tuple[pd.Data
 
 
 def _means_as_scores(results: Results) -> pd.DataFrame:
-    """The mean of each cell, rounded as in the record, as the score of a single split."""
+    """The mean of each cell, rounded as stored means are, as the score of a single split."""
     summary = results.summary
     scores = summary[["dataset", "method", *results.swept]].assign(split=0)
     scores["metric"] = summary["metric"]

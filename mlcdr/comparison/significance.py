@@ -70,7 +70,7 @@ class Significance:
         return order
 
     @property
-    def shown(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the methods are shown to differ at all (Iman and Davenport's test)."""
         return not self.few and self.friedman.f_p <= ALPHA
 
@@ -90,7 +90,7 @@ class Significance:
         lines = []
         if len(self.methods) > 2:
             lines.append(self._friedman())
-            if self.shown:
+            if self.is_significant:
                 lines.append(self._nemenyi())
         lines.append(f"Wilcoxon signed-rank over {self._blocks()}{self._wilcoxon()}.")
         if self.n_blocks > self.n_datasets:
@@ -105,7 +105,7 @@ class Significance:
     def _friedman(self) -> str:
         test = self.friedman
         f = "∞" if math.isinf(test.f) else f"{test.f:.2f}"
-        verdict = "the methods differ" if self.shown else "no difference shown"
+        verdict = "the methods differ" if self.is_significant else "no difference shown"
         if self.few:
             verdict = "too few data sets for a verdict"
         return (

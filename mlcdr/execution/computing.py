@@ -23,7 +23,7 @@ from mlcdr.execution.tuning import Choice, Seen, Tuning
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Split
 from mlcdr.experiment.keys import digest, program_version
-from mlcdr.experiment.trials import Score, Trial, by_family, group_by
+from mlcdr.experiment.trials import Trial, TrialResult, by_family, group_by
 from mlcdr.methods.contracts import as_dense, warm_up
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
@@ -85,7 +85,7 @@ class Computer:
             self._read(group.source)
 
     def compute(self, group: Group) -> GroupResult:
-        """Compute the trials of a group; one that fails has its traceback in its `Score`, and the others are computed.
+        """Compute the trials of a group; one that fails has its traceback in its result, and the others are computed.
 
         A trial fails if its method's source code has changed since the run was planned.
 
@@ -102,7 +102,7 @@ class Computer:
             for trial in group.trials:
                 changed = _changed(trial)
                 if changed:
-                    scores.append(Score(trial.key, None, changed))
+                    scores.append(TrialResult(trial.key, None, changed))
                 else:
                     trials.append(trial)
             start = time.perf_counter()
@@ -156,7 +156,7 @@ def _warm_up_class(cls: type) -> None:
         warm_up(cls)
 
 
-def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> list[Score]:
+def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> list[TrialResult]:
     """The scores of those trials of a group that have the same rows with labels."""
     try:
         split = context.data.split(group.split, trials[0].labelled)
@@ -177,7 +177,7 @@ def _run_tuned(
     context: _Context,
     rows: Rows,
     split: Split,
-) -> list[Score]:
+) -> list[TrialResult]:
     """Choose the parameters of a family's trials, then compute them; a choice for the split counts as fit time."""
     try:
         tuning = Tuning(trials, group, context.data)

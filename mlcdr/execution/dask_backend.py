@@ -32,7 +32,8 @@ from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.keys import ENGINE
-from mlcdr.experiment.trials import Score
+from mlcdr.experiment.trials import TrialResult
+from mlcdr.methods.component import Component
 from mlcdr.processes import Stop, raise_if_stopped
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class _Work:
             try:
                 yield self._outcome(future)
             except KilledWorker as error:
-                yield GroupResult([Score(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
+                yield GroupResult([TrialResult(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
             del self.groups[future]
             raise_if_stopped()
 
@@ -257,7 +258,9 @@ def _address() -> str:
 
 def _versions(group: Group) -> dict[str, str]:
     """What a trial's scores depend on besides its data: versions of packages, and the source code of each method."""
-    components = {f"{c.family} {c.name}": c for trial in group.trials for c in trial.spec.components()}
+    components: dict[str, Component] = {}
+    for trial in group.trials:
+        components |= {f"{each.family} {each.name}": each for each in trial.spec.components()}
     versions = {
         "mlcdr": f"{__version__} ({ENGINE})",
         **{name: installed_version(name) or "missing" for name in _DECIDING},

@@ -20,7 +20,7 @@ from mlcdr.execution.groups import Group
 from mlcdr.execution.rows import Rows
 from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part
-from mlcdr.experiment.trials import Score, Trial, by_family
+from mlcdr.experiment.trials import Trial, TrialResult, by_family
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.contracts import LabelSpace, is_fitted_to_scores
 from mlcdr.metrics import BY_LABEL, Counts, Outcome, Scores, evaluate, evaluate_labels, find
@@ -37,9 +37,9 @@ def run_trials(
     group: Group,
     rows: Rows,
     seconds: float = 0.0,
-) -> list[Score]:
+) -> list[TrialResult]:
     """The scores of trials of a group, fit by fit; `seconds` were spent on each before it was fitted."""
-    scores: list[Score] = []
+    scores: list[TrialResult] = []
     share = group.experiment.share
     if not share:
         trials = [_alone(trial) for trial in trials]
@@ -61,7 +61,7 @@ def _run_family(
     group: Group,
     rows: Rows,
     seconds: float,
-) -> list[Score]:
+) -> list[TrialResult]:
     """Fit once and score the trials that the fit serves."""
     warned.of_method(trials[0].method)
     try:
@@ -127,7 +127,7 @@ class _Fit:
             return space.error_terms(self._rows.Y, self._output)
         return None
 
-    def score(self, trial: Trial, seconds: float) -> Score:
+    def score(self, trial: Trial, seconds: float) -> TrialResult:
         """The values of the metrics for a trial; `seconds` were spent on it before."""
         estimator, group, rows = self._estimator, self._group, self._rows
         experiment = group.experiment
@@ -156,7 +156,7 @@ class _Fit:
             group.keeping.keep(trial, estimator.settled(size), rows)
         of_labels = evaluate_labels(outcome, experiment.by_label)
         as_tuples = {name: tuple(each.tolist()) for name, each in of_labels.items()}
-        return Score(trial.key, values, of_labels=as_tuples)
+        return TrialResult(trial.key, values, of_labels=as_tuples)
 
     def _size(self, trial: Trial) -> Any:
         """The size of the code that a trial asks for; None: that which was fitted."""
@@ -166,7 +166,7 @@ class _Fit:
         return None if part is None else part.value(self._size_parameter)
 
 
-def fail(trials: Iterable[Trial], error: BaseException) -> list[Score]:
+def fail(trials: Iterable[Trial], error: BaseException) -> list[TrialResult]:
     """The scores of trials that failed by an exception.
 
     If a signal to end the run has been received, `Stop` is raised instead, whatever exception compiled code has made of
@@ -174,7 +174,7 @@ def fail(trials: Iterable[Trial], error: BaseException) -> list[Score]:
     """
     raise_if_stopped()
     text = _explain(error)
-    return [Score(trial.key, None, text) for trial in trials]
+    return [TrialResult(trial.key, None, text) for trial in trials]
 
 
 def _explain(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.warned import Warned
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.trials import Score, Trial, group_by
+from mlcdr.experiment.trials import Trial, TrialResult, group_by
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class GroupResult:
 
     Attributes
     ----------
-    scores : sequence of Score
+    scores : sequence of TrialResult
     seconds : float
         How long the process took for it.
     crashed : str
@@ -58,7 +58,7 @@ class GroupResult:
         The warnings that were given.
     """
 
-    scores: Sequence[Score]
+    scores: Sequence[TrialResult]
     seconds: float
     crashed: str = ""
     warned: Sequence[Warned] = ()

@@ -98,7 +98,7 @@ def plan_run(
         part, data = prepare(experiment, spec, listener)
         parts.append(part)
     for name, method in experiment.methods.items():
-        if method.shown:
+        if method.test_search:
             listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
     recorded = store.recorded()
     failed = recorded[recorded["status"] == "failed"]

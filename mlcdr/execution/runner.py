@@ -142,7 +142,9 @@ class _Run:
 
     def compute(self, plan: RunPlan, executor: Executor) -> None:
         """Compute what is pending, record each group as it comes, and tell the first failure of each method."""
-        left = {trial.key for group in plan.pending for trial in group.trials}
+        left: set[str] = set()
+        for group in plan.pending:
+            left |= {trial.key for trial in group.trials}
         told: set[str] = set()
         # Closed here, not by the garbage collector: closing it ends the workers.
         with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:

@@ -22,9 +22,9 @@ from mlcdr.execution.rows import Rows
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers
 from mlcdr.experiment.families import at_all_sizes, families_of
-from mlcdr.experiment.model import Experiment, MethodSpec, method_text
+from mlcdr.experiment.model import Experiment, MethodSpec, value_text
 from mlcdr.experiment.seeds import seed_sequence
-from mlcdr.experiment.trials import Score, Trial
+from mlcdr.experiment.trials import Trial, TrialResult
 from mlcdr.experiment.tune import Point
 from mlcdr.methods.contracts import as_dense
 from mlcdr.metrics import find
@@ -220,7 +220,7 @@ class Tuning:
             values.append([scores[trial.key].get("criterion", math.nan) for trial in trials])
         return np.sum(values, axis=0)
 
-    def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> list[Score]:
+    def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> list[TrialResult]:
         """The scores of the trials with what was chosen for each; the choice took `seconds`."""
         scores = []
         settled = []
@@ -228,7 +228,7 @@ class Tuning:
             point = choice.point
             if point is None:
                 failure = f"tune: no point of the search could be fitted and measured by {self._criterion.name}"
-                scores.append(Score(trial.key, None, failure))
+                scores.append(TrialResult(trial.key, None, failure))
             else:
                 settled.append(replace(trial, spec=without_tune(trial.spec, point)))
         chosen = {trial.key: choice for trial, choice in zip(self._trials, choices, strict=True)}
@@ -237,7 +237,7 @@ class Tuning:
             scores.append(self._with_choice(score, chosen[score.key]))
         return scores
 
-    def _with_choice(self, score: Score, choice: Choice) -> Score:
+    def _with_choice(self, score: TrialResult, choice: Choice) -> TrialResult:
         """A score with what was chosen, and the points that were tried, each with the mean of its criterion."""
         tried = []
         # A choice that serves all splits is recorded with what it tried by one of them.
@@ -257,13 +257,9 @@ def _share_fits(trials: Sequence[Trial], experiment: Experiment, data: DividedDa
 
 def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
     """The method with the values of a grid's point put in, and nothing left to tune."""
-    for path, value in point.items():
-        changed = spec.with_value(path, value)
-        assert changed is not None, path  # the config has been checked
-        spec = changed
-    return spec.model_copy(update={"tune": None})
+    return spec.at(point).model_copy(update={"tune": None})
 
 
 def _texts(point: Point) -> tuple[tuple[str, str], ...]:
     """A point as a config would write it: (path, value)."""
-    return tuple((path, method_text(value)) for path, value in point.items())
+    return tuple((path, value_text(value)) for path, value in point.items())

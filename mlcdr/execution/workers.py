@@ -40,7 +40,7 @@ from mlcdr.execution.executors import ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
-from mlcdr.experiment.trials import Score, by_family
+from mlcdr.experiment.trials import TrialResult, by_family
 from mlcdr.processes import (
     ENDING_SIGNALS,
     Stop,
@@ -182,8 +182,10 @@ class LocalWorkers:
     def compute(self, pending: Sequence[Group], data: DividedData | None = None) -> Generator[GroupResult, None, None]:
         """See `Executor`; each worker reads the data sets that it needs."""
         groups = list(pending)
-        if self._limits.any:
-            groups = [replace(group, trials=tuple(fit)) for group in pending for fit in by_family(group.trials)]
+        if self._limits.any:  # each fit by itself, so that what exceeds a limit takes nothing else with it
+            groups = []
+            for group in pending:
+                groups += [replace(group, trials=tuple(fit)) for fit in by_family(group.trials)]
         lost: set[str] = set()  # keys of the trials that had a worker that died
         with held.shared():
             try:
@@ -298,7 +300,7 @@ class LocalWorkers:
         cause = limit or ended_by
         if worker.group is not None:
             error = f"crashed: {self._explain(cause)}"
-            return GroupResult([Score(trial.key, None, error) for trial in worker.group.trials], 0.0, cause)
+            return GroupResult([TrialResult(trial.key, None, error) for trial in worker.group.trials], 0.0, cause)
         if not worker.ready:
             self._stillborn += 1
             if self._stillborn == _STARTS:

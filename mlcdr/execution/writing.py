@@ -102,7 +102,7 @@ def write_results(
     assert scores is not None, "the plan is on record"
     write_frame(folder / "scores.csv", scores)
     write_summary(folder / "summary.csv", scores)
-    if any(spec.tune is not None and not spec.shown for spec in experiment.methods.values()):
+    if any(spec.tune is not None and not spec.test_search for spec in experiment.methods.values()):
         write_chosen(folder / "chosen.csv", read_chosen(folder, experiment))
     else:
         _remove(folder / "chosen.csv")  # of an earlier config

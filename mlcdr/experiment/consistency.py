@@ -15,7 +15,7 @@ from mlcdr.errors import suggest_name
 from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.entries import LayoutSpec
 from mlcdr.experiment.method import MethodSpec
-from mlcdr.experiment.model import LABELLED, Experiment, method_text
+from mlcdr.experiment.model import LABELLED, Experiment, value_text
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import number_of_splits, read_labelled
 from mlcdr.experiment.tune import TuneSpec
@@ -201,7 +201,7 @@ def _find_failures(component: Component) -> list[tuple[Any, str]]:
 
 def _check_repeated(values: Sequence[Any], here: KeyPath, draft: Draft) -> None:
     seen: set[str] = set()
-    for i, text in enumerate(map(method_text, values)):
+    for i, text in enumerate(map(value_text, values)):
         if text in seen:
             draft.add((*here, i), f"the value {text} is listed twice")
         seen.add(text)

@@ -32,7 +32,7 @@ class DataSource:
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
         options = {key: _freeze(value) for key, value in spec.params.items()}
-        part = "predefined" if splits.kind == "predefined" else "full"
+        part = splits.part
         options_in_order = (*sorted(options.items()), ("part", part))
         return cls(spec.name, options_in_order, splits)
 

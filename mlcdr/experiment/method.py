@@ -53,7 +53,7 @@ class MethodSpec(Strict):
         return result
 
     @property
-    def shown(self) -> TuneSpec | None:
+    def test_search(self) -> TuneSpec | None:
         """The search whose every point is a result of its own (`tune: {scope: test}`)."""
         if self.tune is None or self.tune.scope != "test":
             return None
@@ -73,6 +73,22 @@ class MethodSpec(Strict):
         steps = list(self.feature_space)
         steps[number] = changed
         return self.model_copy(update={"feature_space": tuple(steps)})
+
+    def at(self, point: Mapping[str, Any]) -> MethodSpec:
+        """The method with the values of a point put in: of a sweep, or of a grid.
+
+        Raises
+        ------
+        KeyError
+            If the point has a path that is no parameter of the method.
+        """
+        spec = self
+        for path, value in point.items():
+            changed = spec.with_value(path, value)
+            if changed is None:
+                raise KeyError(f"no parameter {path}")
+            spec = changed
+        return spec
 
     def part_with(self, swept: str, value: Any) -> Component | None:
         """The component with one parameter changed that a swept path leads to; None if there is no such parameter."""

@@ -205,7 +205,7 @@ class Experiment(Strict):
         """The key paths in which a method's results may differ: the sweep's, then those of grids shown as a whole."""
         paths = [*self.sweep]
         for spec in self.methods.values():
-            paths += spec.shown.grid if spec.shown is not None else ()
+            paths += spec.test_search.grid if spec.test_search is not None else ()
         return tuple(dict.fromkeys(paths))
 
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
@@ -216,17 +216,17 @@ class Experiment(Strict):
         """
         swept = self._swept(method)
         points = [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]
-        shown = self.methods[method].shown
-        if shown is None:
+        search = self.methods[method].test_search
+        if search is None:
             return tuple(points)
-        candidates = shown.candidates(self.seed)
+        candidates = search.candidates(self.seed)
         return tuple(point | chosen for point, chosen in itertools.product(points, candidates))
 
     def n_points(self, method: str) -> int:
         """How many points a method has, at most."""
         n = math.prod(map(len, self._swept(method).values()))
-        shown = self.methods[method].shown
-        return n if shown is None else n * int(shown.n_points())
+        search = self.methods[method].test_search
+        return n if search is None else n * int(search.n_points())
 
     def _swept(self, method: str) -> dict[str, tuple[Any, ...]]:
         """The values of each swept path that is a parameter of the method."""
@@ -246,22 +246,17 @@ class Experiment(Strict):
             If `point` has a path that is no parameter of the method.
         """
         spec = self.methods[method]
-        for path, value in point.items():
-            if path == LABELLED:
-                spec = spec.model_copy()  # the same method on other rows is another one to fit
-                continue
-            changed = spec.with_value(path, value)
-            if changed is None:
-                raise KeyError(f"{method} has no parameter {path}")
-            spec = changed
-        return spec.model_copy(update={"tune": None}) if spec.shown else spec
+        if LABELLED in point:
+            spec = spec.model_copy()  # the same method on other rows is another one to fit
+        spec = spec.at({path: value for path, value in point.items() if path != LABELLED})
+        return spec.model_copy(update={"tune": None}) if spec.test_search else spec
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-def method_text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A swept value as the text that results show: `5`, `20%`, `0.001`, `true`, nothing for null; else JSON."""
     if isinstance(value, str):
         return value

@@ -166,7 +166,9 @@ def _read_component(written: str) -> tuple[str, str]:
     if families:
         which = " or ".join(f"{family}:{name}" for family in families)
         raise UserError(f"{name!r} is the name of several components: write {which}")
-    known = [each for family in _ORDER for each in registry.names(family)]
+    known: list[str] = []
+    for family in _ORDER:
+        known += registry.names(family)
     hint = registry.describe_elsewhere(name) or suggest_name(name, known)
     listing = list_known(known, "`mlcdr methods`")
     raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to a learner)")

@@ -12,10 +12,6 @@ from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.problems import KeyPath, dotted
 from mlcdr.experiment.yaml_reader import MAX_BYTES, Document, Place, read_yaml_text
 
-# The keys of this mapping are key paths themselves, so the rest of a path is one key of it.
-_WHOLE_KEYS = {("sweep",)}
-
-
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 """Texts `key.path=value`, whose value is read as strict YAML; or key path → plain data, from Python."""
 
@@ -116,11 +112,17 @@ def _step(node: Any, path: KeyPath, rest: str) -> tuple[Any, str]:
     if known:
         step = max(known, key=len)
         return step, rest[len(step) + 1 :]
-    if path in _WHOLE_KEYS:
+    if _has_paths_as_keys(path):
         return rest, ""
     if not step:
         raise ValueError("a key is empty; expected key.path=value")
     return step, remains
+
+
+def _has_paths_as_keys(path: KeyPath) -> bool:
+    """Whether the keys of the mapping at a path are key paths themselves, so that the rest of a path is one of them."""
+    is_grid = path[-2:] == ("tune", "grid") or path[-3:-1] == ("tune", "grids")
+    return path == ("sweep",) or is_grid
 
 
 def _move(document: Document, path: KeyPath, place: Place) -> None:

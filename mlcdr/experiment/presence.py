@@ -15,7 +15,7 @@ from mlcdr.experiment.splits import FromFile
 def part_of(draft: Draft) -> Part:
     """Which files of its data sets an experiment reads."""
     splits = draft.values.get("splits")
-    return "predefined" if splits is not None and splits.kind == "predefined" else "full"
+    return "full" if splits is None else splits.part
 
 
 def settle_datasets(draft: Draft, look_up: bool) -> dict[int, DatasetSpec]:

@@ -8,10 +8,11 @@ import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, TypeAdapter, field_validator, model_serializer
 
+from mlcdr.data.files import Part
 from mlcdr.errors import suggest_name
 from mlcdr.experiment import fold_files
 from mlcdr.experiment.problems import Problem, Strict, as_tuple, refusal
@@ -93,7 +94,10 @@ Groups = Annotated[
 Repeats = Annotated[int, Field(ge=1, description="How often each split is run, for methods that draw at random.")]
 
 
-class _Splits(Strict):
+class _SplitSpec(Strict):
+    part: ClassVar[Part] = "full"
+    """Which files of a data set are divided: all of it, or those of its own division."""
+
     @model_serializer
     def plain(self) -> dict[str, Any]:
         """As a config writes it, defaults written out but for options that are off."""
@@ -104,7 +108,7 @@ class _Splits(Strict):
         return found
 
 
-class Shuffle(_Splits):
+class Shuffle(_SplitSpec):
     """Independent random splits: `repeats` times, a random part of the rows trains and the rest tests.
 
     `train_size: predefined` means as many training rows as the data set's own train file has.
@@ -132,7 +136,7 @@ class Shuffle(_Splits):
         return value if value == "predefined" else _number_of_rows(value, right, all_rows=False)
 
 
-class KFold(_Splits):
+class KFold(_SplitSpec):
     """Cross-validation: the rows are shuffled and dealt into `folds` parts of equal size (± 1 row), `repeats` times."""
 
     kind: Literal["kfold"]
@@ -144,15 +148,16 @@ class KFold(_Splits):
     labelled: Labelled = None
 
 
-class Predefined(_Splits):
+class Predefined(_SplitSpec):
     """The one split that the data set's own train and test files make."""
 
+    part: ClassVar[Part] = "predefined"
     kind: Literal["predefined"]
     repeats: Repeats = 1
     labelled: Labelled = None
 
 
-class FromFile(_Splits):
+class FromFile(_SplitSpec):
     """Folds read from a CSV file with a header: one row for each row of the data set, in its order.
 
     They are the same in every repeat; what a method draws at random is drawn again, and so are the rows that keep their
@@ -212,7 +217,7 @@ class FromFile(_Splits):
         return fold_files.find(self.file_for(dataset_name), self.folders, dataset_name)
 
 
-_KINDS: dict[str, type[_Splits]] = {
+_KINDS: dict[str, type[_SplitSpec]] = {
     "shuffle": Shuffle,
     "kfold": KFold,
     "predefined": Predefined,

@@ -13,7 +13,7 @@ from typing import Any
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.families import families_of
 from mlcdr.experiment.keys import program_version, trial_keys, write_split
-from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, value_text
 from mlcdr.experiment.splits import read_labelled
 
 
@@ -49,7 +49,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Score:
+class TrialResult:
     """The result of a trial: values by metric label, or the traceback of its failure.
 
     `chosen`: the parameters that were tuned, as (path, text); `tried`: the points of the search, with the criterion.
@@ -72,14 +72,14 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        hidden = [method_text(point.get(LABELLED)) for point in points]
+        hidden = [value_text(point.get(LABELLED)) for point in points]
         families = families_of(specs, dataset.n_labels, hidden) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
             name = str(labelled)
             if name not in splits:
                 splits[name] = [write_split(identity) for identity in data.identities(labelled)]
-            shown = tuple((path, method_text(value)) for path, value in point.items())
+            shown = tuple((path, value_text(value)) for path, value in point.items())
             program = program_version(spec)
             keys = trial_keys(experiment, method, spec, dataset, splits[name])
             for i, key in enumerate(keys):

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mlcdr.data.files import NotFetchedError, Part, data_folders, locate
+from mlcdr.data.files import NotFetchedError, data_folders, locate
 from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, join_words, suggest_name
 from mlcdr.experiment.loading import load_experiment
@@ -310,7 +310,7 @@ def missing(experiments: Iterable[Experiment]) -> list[str]:
     """The data sets of some experiments of the catalogue that are not available."""
     names: dict[str, None] = {}
     for experiment in experiments:
-        part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
+        part = experiment.splits.part
         for spec in experiment.datasets:
             if not (spec.source and find(spec.source)):
                 continue  # the check of the config says what is wrong, with its line

@@ -14,7 +14,7 @@ from mlcdr.results.frame import group, make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
 from mlcdr.tables.cells import mark_best
-from mlcdr.tables.notes import BOLD, Shown, list_notes
+from mlcdr.tables.notes import BOLD, Contents, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.text_format import format_mean, shorten_path
 
@@ -75,7 +75,7 @@ def tabulate_numbers(results: Results, dataset: str) -> Sheet:
         arrow = _ARROWS[results.metric_facts(metric).higher_is_better]
         heads.append(name_metric(results, metric) + arrow)
     rivals = ", methods with the same parameters compared" if results.swept else ""
-    notes = list_notes(Shown(results, cells, bold=f"{BOLD} of its column{rivals}"))
+    notes = list_notes(Contents(results, cells, bold=f"{BOLD} of its column{rivals}"))
     notes.append("↑ higher is better, ↓ lower is better.")
     nested = 1 if results.swept else 0
     return make_sheet(f"All numbers of {dataset}", heads, rows, 1 + len(results.swept), notes, nested=nested)

@@ -6,7 +6,7 @@ Two frames of `Results` (`mlcdr.results.results`) hold all numbers; one row is o
     The scores of the single splits, at each point of the sweep and of grids, in the order of `scores.csv`. Columns:
     `dataset`, `method`, one for each varied config path (`label_space.n_components`), `split`, `metric`, `value`.
 `results.summary`
-    The means over the splits, in the order of `summary.csv`; of a grid of which only the best is shown, that one.
+    The means over the splits; of a grid of which only the best is shown, that one (`summary.csv` has all its points).
     Columns: `dataset`, `method`, one for each varied config path, `metric`, `mean`, `std` (n − 1), `se` = std/√n, `n`.
 
 `dataset`, `method`, `metric` and the columns of paths are ordered categories, in the order of the config; a value of a

@@ -63,17 +63,17 @@ class Means:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """Those that never got a result are among them."""
+        """The data sets; those that never got a result are among them."""
         return tuple(self.summary["dataset"].cat.categories)
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Those that never got a result are among them."""
+        """The methods; those that never got a result are among them."""
         return tuple(self.summary["method"].cat.categories)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Those that never got a result are not among them."""
+        """The metrics; those that never got a result are not among them."""
         return tuple(self.summary["metric"].cat.categories)
 
     def values(self, path: str) -> tuple[str, ...]:

@@ -17,10 +17,9 @@ from typing import Any
 
 import pandas as pd
 
-from mlcdr.data.files import Part
 from mlcdr.errors import ConfigError, ResultsError, report_memory
 from mlcdr.experiment.loading import load_recorded
-from mlcdr.experiment.model import Experiment, method_text
+from mlcdr.experiment.model import Experiment, value_text
 from mlcdr.results.best import average_repetitions, show_best, take_best, tuned_paths
 from mlcdr.results.exports import NoResults, import_chosen, import_scores, import_summary
 from mlcdr.results.failures import describe_error
@@ -238,13 +237,13 @@ def _order(means: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
     }
     for path in paths_of(means):
         written = experiment.sweep.get(path, ())
-        orders[path] = ["", *map(method_text, written)]
+        orders[path] = ["", *map(value_text, written)]
     return order_columns(means, orders)
 
 
 def _list_datasets(means: pd.DataFrame, experiment: Experiment) -> list[str]:
     """The data sets of the config, in the spelling of those that have means."""
     called = {name.casefold(): name for name in means["dataset"].unique()}
-    part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
+    part = experiment.splits.part
     written = [spec.short_name(part) for spec in experiment.datasets]
     return [called.get(name.casefold(), name) for name in written]

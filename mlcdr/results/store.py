@@ -26,7 +26,7 @@ from mlcdr.results.record_file import NAME, NOW, PLACE, Point, empty_record, exp
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
-    from mlcdr.experiment.trials import Score, Trial
+    from mlcdr.experiment.trials import Trial, TrialResult
 
 try:
     import fcntl
@@ -169,7 +169,7 @@ class Store:
     def record(
         self,
         trials: Mapping[str, Trial],
-        scores: Sequence[Score],
+        scores: Sequence[TrialResult],
         seconds: float | None = None,
         crashed: str = "",
     ) -> None:
@@ -210,7 +210,7 @@ def places(trials: pd.DataFrame) -> set[Place]:
 
 def _as_row(
     trial: Trial,
-    score: Score,
+    score: TrialResult,
     seconds: float | None,
     crashed: str,
 ) -> tuple[Any, ...]:

@@ -98,7 +98,7 @@ from typing import Annotated, Literal, TypeVar, get_args
 import pydantic
 
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
-from mlcdr.experiment.model import LayoutSpec, method_text
+from mlcdr.experiment.model import LayoutSpec, value_text
 from mlcdr.experiment.problems import Strict, problems_of
 from mlcdr.experiment.yaml_reader import Document, read_yaml, read_yaml_text
 
@@ -118,7 +118,7 @@ def _as_texts(written: object) -> object:
     """Values as results show them: a config may write `0.1` where a sweep has `"0.1"`."""
     if not isinstance(written, dict):
         return written
-    return {key: method_text(value) for key, value in written.items()}
+    return {key: value_text(value) for key, value in written.items()}
 
 
 class _Layout(Strict):

@@ -1,8 +1,8 @@
 """The notes below tables of numbers: one list of rules, for tables, comparisons and the report.
 
-A table describes what it shows as `Shown`; `list_notes` gives all notes that are true of it. To say something new below
-every table, write a rule (a function that yields sentences, or none), and put it into `RULES`, in the order in which
-the notes stand. What is true of one kind of table alone (ranks, tests) is added by that table.
+A table describes what it shows as `Contents`; `list_notes` gives all notes that are true of it. To say something new
+below every table, write a rule (a function that yields sentences, or none), and put it into `RULES`, in the order in
+which the notes stand. What is true of one kind of table alone (ranks, tests) is added by that table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SEEN = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class Contents:
     """What a table of numbers shows.
 
     Attributes
@@ -70,40 +70,40 @@ class Shown:
         return [self.results.metric_facts(metric) for metric in self.cells["metric"].unique()]
 
 
-Rule = Callable[[Shown], Iterator[str]]
+Rule = Callable[[Contents], Iterator[str]]
 
 
-def list_notes(shown: Shown) -> list[str]:
+def list_notes(contents: Contents) -> list[str]:
     """All notes that are true of a table."""
-    return [note for rule in RULES for note in rule(shown)]
+    return [note for rule in RULES for note in rule(contents)]
 
 
-def _say_what_a_number_is(shown: Shown) -> Iterator[str]:
-    if shown.numbers.empty:
+def _say_what_a_number_is(contents: Contents) -> Iterator[str]:
+    if contents.numbers.empty:
         return
-    spread = SPREADS.get(shown.layout.spread)
+    spread = SPREADS.get(contents.layout.spread)
     what = f"Mean ± {spread}" if spread else "Mean"
-    if shown.layout.relative_to is not None:
-        what = f"Mean, divided by that of {shown.layout.relative_to} on the same data set,"
-    yield f"{what} {describe_splits(shown.numbers['n'])}."
+    if contents.layout.relative_to is not None:
+        what = f"Mean, divided by that of {contents.layout.relative_to} on the same data set,"
+    yield f"{what} {describe_splits(contents.numbers['n'])}."
 
 
-def _name_unfinished_data_sets(shown: Shown) -> Iterator[str]:
-    splits = shown.results.experiment.splits
-    if shown.results.joined or not isinstance(splits, Shuffle | KFold):
+def _name_unfinished_data_sets(contents: Contents) -> Iterator[str]:
+    splits = contents.results.experiment.splits
+    if contents.results.joined or not isinstance(splits, Shuffle | KFold):
         return
     planned = number_of_splits(splits)
-    most = group(shown.results.summary, ["dataset"])["n"].max()
+    most = group(contents.results.summary, ["dataset"])["n"].max()
     short = [f"{dataset} ({n} of {planned})" for dataset, n in most.items() if n < planned]
     if short:
         yield f"Not all splits have results: {join_words(short)}."
 
 
-def _name_means_over_fewer_splits(shown: Shown) -> Iterator[str]:
-    if shown.results.joined:
+def _name_means_over_fewer_splits(contents: Contents) -> Iterator[str]:
+    if contents.results.joined:
         return
-    of_one_plan = group(shown.numbers, ["dataset", "metric"])
-    cells = shown.numbers.assign(most=of_one_plan["n"].transform("max"))
+    of_one_plan = group(contents.numbers, ["dataset", "metric"])
+    cells = contents.numbers.assign(most=of_one_plan["n"].transform("max"))
     fewer = cells[cells["n"] < cells["most"]]
     named = []
     for dataset, method, n, most in fewer[["dataset", "method", "n", "most"]].to_numpy():
@@ -112,8 +112,8 @@ def _name_means_over_fewer_splits(shown: Shown) -> Iterator[str]:
         yield f"Over fewer splits than others, so neither bold nor ranked: {join_some(named, _NAMED)}."
 
 
-def _warn_of_tuning_on_test_rows(shown: Shown) -> Iterator[str]:
-    yield from note_tuning(shown.results, shown.cells["method"].unique())
+def _warn_of_tuning_on_test_rows(contents: Contents) -> Iterator[str]:
+    yield from note_tuning(contents.results, contents.cells["method"].unique())
 
 
 def note_tuning(results: Results, methods: Iterable[str]) -> Iterator[str]:
@@ -126,52 +126,52 @@ def note_tuning(results: Results, methods: Iterable[str]) -> Iterator[str]:
             yield f"{join_words(affected)}: {why}. `tune: {{scope: split}}` chooses inside the training rows."
 
 
-def _say_what_is_bold(shown: Shown) -> Iterator[str]:
-    if shown.bold and shown.cells["bold"].any():
-        yield f"{shown.bold}."
+def _say_what_is_bold(contents: Contents) -> Iterator[str]:
+    if contents.bold and contents.cells["bold"].any():
+        yield f"{contents.bold}."
 
 
-def _explain_average_ranks(shown: Shown) -> Iterator[str]:
-    if shown.layout.average_rank:
+def _explain_average_ranks(contents: Contents) -> Iterator[str]:
+    if contents.layout.average_rank:
         yield "Average rank: over the rows above it in which every method has a number."
 
 
-def _explain_metrics(shown: Shown) -> Iterator[str]:
-    yield from metric_facts.list_notes(shown.facts)
+def _explain_metrics(contents: Contents) -> Iterator[str]:
+    yield from metric_facts.list_notes(contents.facts)
 
 
-def _name_metrics_of_unknown_direction(shown: Shown) -> Iterator[str]:
-    unknown = [fact.title for fact in shown.facts if fact.higher_is_better is None]
-    if unknown and shown.bold:
+def _name_metrics_of_unknown_direction(contents: Contents) -> Iterator[str]:
+    unknown = [fact.title for fact in contents.facts if fact.higher_is_better is None]
+    if unknown and contents.bold:
         yield f"{join_words(unknown)}: which way is better is not known, so nothing is bold."
 
 
-def _name_methods_without_the_parameter(shown: Shown) -> Iterator[str]:
+def _name_methods_without_the_parameter(contents: Contents) -> Iterator[str]:
     where = {
         "repeat": "the same number stands in every column",
         "last": "the number stands in the last column only",
     }
-    for paths in shown.along:
-        lacking = [method for method in shown.cells["method"].unique() if lacks_all(shown.results, method, paths)]
+    for paths in contents.along:
+        lacking = [method for method in contents.cells["method"].unique() if lacks_all(contents.results, method, paths)]
         if lacking:
             has = "have" if len(lacking) > 1 else "has"
-            yield f"{join_words(lacking)} {has} no {join_words(paths, 'or')}: {where[shown.layout.lacking]}."
+            yield f"{join_words(lacking)} {has} no {join_words(paths, 'or')}: {where[contents.layout.lacking]}."
 
 
-def _explain_dashes(shown: Shown) -> Iterator[str]:
-    if len(shown.numbers) == len(shown.cells):
+def _explain_dashes(contents: Contents) -> Iterator[str]:
+    if len(contents.numbers) == len(contents.cells):
         return
-    yield f"{DASH}: {metric_facts.explain_missing(shown.facts)}."
+    yield f"{DASH}: {metric_facts.explain_missing(contents.facts)}."
     by_path: dict[str, list[str]] = {}
-    for path, value in shown.results.without_result:
+    for path, value in contents.results.without_result:
         by_path.setdefault(path, []).append(value)
     for path, values in by_path.items():
-        yield f"No method has a result at {shorten_path(path, shown.results.swept)} = {', '.join(values)}."
+        yield f"No method has a result at {shorten_path(path, contents.results.swept)} = {', '.join(values)}."
 
 
-def _explain_missing_spreads(shown: Shown) -> Iterator[str]:
-    if shown.layout.spread != "none" and (shown.numbers["n"] == 1).any():
-        yield f"± {DASH}: a single split has no {SPREADS[shown.layout.spread]}."
+def _explain_missing_spreads(contents: Contents) -> Iterator[str]:
+    if contents.layout.spread != "none" and (contents.numbers["n"] == 1).any():
+        yield f"± {DASH}: a single split has no {SPREADS[contents.layout.spread]}."
 
 
 RULES: tuple[Rule, ...] = (

@@ -1,6 +1,6 @@
 """A sheet: a finished table of text, and how it looks in Markdown, in LaTeX, in HTML and on a terminal.
 
-A sheet does not depend on results. `tables`, `published` and `comparison` fill it.
+A sheet does not depend on results. `tables`, `comparison`, `papers` and `report` fill it.
 """
 
 from __future__ import annotations

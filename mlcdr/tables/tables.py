@@ -24,7 +24,7 @@ from mlcdr.results.results import Results
 from mlcdr.tables import layouts
 from mlcdr.tables.arrangement import Arrangement, arrange
 from mlcdr.tables.layouts import TableLayout
-from mlcdr.tables.notes import BOLD, Shown, list_notes
+from mlcdr.tables.notes import BOLD, Contents, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, template, text
 from mlcdr.tables.text_format import SPREAD_COLUMNS, as_texts, format_mean, shorten_path
 from mlcdr.whole_files import check_within
@@ -253,7 +253,7 @@ def _fill(plan: Arrangement, key: str, pattern: str, **values: str) -> Text:
 def _notes(plan: Arrangement) -> list[str]:
     cells = plan.cells[~plan.cells["blank"]]
     along = [plan.column_paths] if plan.column_paths else []
-    shown = Shown(plan.results, cells, _say_best(plan), along, plan.layout)
+    shown = Contents(plan.results, cells, _say_best(plan), along, plan.layout)
     return [*plan.layout.notes, *list_notes(shown)]
 
 

@@ -15,7 +15,7 @@ from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
-from mlcdr.experiment.model import MetricSpec, method_text
+from mlcdr.experiment.model import MetricSpec, value_text
 from mlcdr.experiment.problems import Problem
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
 from mlcdr.experiment.yaml_reader import read_yaml_text
@@ -185,7 +185,7 @@ def test_points_are_the_product_of_what_applies_in_the_order_of_the_config(load)
     assert spec.label_space.build().n_components == 0.2
     assert spec.learner.build().alpha == 0.5
     assert experiment.methods["Both"].learner.params == {}  # the experiment itself is unchanged
-    with pytest.raises(KeyError, match=r"PLST has no parameter learner\.alpha"):
+    with pytest.raises(KeyError, match=r"no parameter learner\.alpha"):
         experiment.method_at("PLST", {alpha: 1})
 
 
@@ -235,7 +235,7 @@ def test_a_parameter_without_default_must_be_given_or_swept(load, problems, monk
 def test_method_text():
     values = ["20%", 5, 0.1, 1e-05, 1.0, True, None, {"eigenvalues": 0.999}, [1, 2]]
     texts = ["20%", "5", "0.1", "1e-05", "1.0", "true", "", '{"eigenvalues": 0.999}', "[1, 2]"]
-    assert [method_text(value) for value in values] == texts
+    assert [value_text(value) for value in values] == texts
 
 
 # -- what must be there ---------------------------------------------------------------------------------------------
@@ -437,6 +437,15 @@ def test_overrides_make_what_is_not_there(load):
     experiment = load(GOOD, "methods.PLST.label_space=cplst", "methods.PLST.threshold.fixed.value=0.3")
     assert experiment.methods["PLST"].label_space.name == "cplst"
     assert experiment.methods["PLST"].threshold == Component("threshold", "fixed", {"value": 0.3})
+
+
+def test_the_keys_of_a_grid_are_paths(load):
+    tune = "methods.Ridge.tune={grid: {}, grids: {yeast: {}}, folds: 2, metric: hamming_loss}"
+    values = ("tune.grid.learner.alpha=[1, 2]", "tune.grids.yeast.learner.alpha=[3, 4]")
+    changes = ("methods.Ridge.learner=ridge", tune, *(f"methods.Ridge.{each}" for each in values))
+    search = load(GOOD, *changes).methods["Ridge"].tune
+    assert search.grid == {"learner.alpha": (1, 2)}
+    assert search.grids["yeast"] == {"learner.alpha": (3, 4)}
 
 
 def test_the_longest_key_wins(load):

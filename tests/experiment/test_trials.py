@@ -34,7 +34,7 @@ from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.loading import experiment_yaml, load_experiment
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.trials import Score, plan
+from mlcdr.experiment.trials import TrialResult, plan
 from mlcdr.methods.component import Component
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
@@ -520,6 +520,6 @@ def test_refitting_a_threshold_is_a_part_of_fitting(arff: Path, monkeypatch: pyt
 
 
 def test_what_was_planned_and_what_came_of_it_stay_as_they_are(arff):
-    for each in (small.planned(small.experiment(arff))[1][0], Score("a", {"f1": 1.0})):
+    for each in (small.planned(small.experiment(arff))[1][0], TrialResult("a", {"f1": 1.0})):
         with pytest.raises(FrozenInstanceError):
             each.key = "b"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.trials import Score, Trial
+from mlcdr.experiment.trials import Trial, TrialResult
 from mlcdr.results.record import progress, read_failures, read_planned, read_statuses
 from mlcdr.results.record_file import NoRecord, rows
 from mlcdr.results.store import EXPORTS, Store, places, started, this_host, this_process
@@ -75,8 +75,8 @@ def test_what_is_recorded_is_there_the_next_time(tmp_path: Path) -> None:
     wanted = {f"m{i}": float(value) for i, value in enumerate(doubles) if not np.isnan(value)}
     wanted |= {"sum": 0.1 + 0.2, "least": 5e-324, "most": 1.7976931348623157e308, "beyond": float("-inf"), "zero": -0.0}
     with Store(tmp_path) as store:
-        failed = [Score(key, None, f"Traceback\n{key}") for key in "dcb"]
-        store.record(TRIALS, [Score("a", {**wanted, "loss": float("nan")}), *failed])
+        failed = [TrialResult(key, None, f"Traceback\n{key}") for key in "dcb"]
+        store.record(TRIALS, [TrialResult("a", {**wanted, "loss": float("nan")}), *failed])
     with Store(tmp_path) as store:
         assert done(store) == {"a"}
         assert {k: repr(v) for k, v in scores_of(store)["a"].items()} == {
@@ -90,7 +90,7 @@ def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> No
     tried = ((point, nan), (point, 0.25))
     with Store(tmp_path) as store:
         of_labels = {"f1": (nan, float("inf"), 0.5)}
-        score = Score("a", {"f1": 1.0}, tried=tried, of_labels=of_labels, chosen=(("learner.alpha", "0.1"),))
+        score = TrialResult("a", {"f1": 1.0}, tried=tried, of_labels=of_labels, chosen=(("learner.alpha", "0.1"),))
         store.record(TRIALS, [score])
         store.begin(TRIALS, 1)
         chosen, found = {"learner.alpha": "0.1"}, [({"learner.alpha": "½"}, None), ({"learner.alpha": "½"}, 0.25)]
@@ -103,13 +103,15 @@ def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(
     with pytest.raises(NoRecord, match="holds no trials"):
         read_planned(tmp_path, "done")
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score(key, {"f1": 1.0}) for key in "dba"] + [Score("c", None, "no")], seconds=2.0)
+        store.record(
+            TRIALS, [TrialResult(key, {"f1": 1.0}) for key in "dba"] + [TrialResult("c", None, "no")], seconds=2.0
+        )
         store.begin({key: TRIALS[key] for key in "bcd"}, 1)
     assert read_planned(tmp_path, "done", "split", "point") == [(1, point), (3, point)]
     (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1-of-2.sqlite")
     with Store(tmp_path) as store:
         store.begin({"e": trial("e", 9)}, 1)
-        store.record({"e": trial("e", 9)}, [Score("e", {"f1": 0.5})], seconds=1.5)
+        store.record({"e": trial("e", 9)}, [TrialResult("e", {"f1": 0.5})], seconds=1.5)
     assert read_planned(tmp_path, "done", "split", "scores") == [(1, {"f1": 1.0}), (3, {"f1": 1.0}), (9, {"f1": 0.5})]
     found = progress(tmp_path)
     assert (found.counts["planned"].sum(), found.counts["done"].sum(), found.counts["failed"].sum()) == (4, 3, 1)
@@ -121,9 +123,9 @@ def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(
 
 def test_what_a_group_cost_is_shared_by_its_trials_but_for_a_crash(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", {"f1": 1.0}), Score("b", None, "no")], seconds=1.5)
-        store.record(TRIALS, [Score("c", None, "gone")], seconds=2.5, crashed="SIGKILL")
-        store.record(TRIALS, [Score("d", {"f1": 1.0})])
+        store.record(TRIALS, [TrialResult("a", {"f1": 1.0}), TrialResult("b", None, "no")], seconds=1.5)
+        store.record(TRIALS, [TrialResult("c", None, "gone")], seconds=2.5, crashed="SIGKILL")
+        store.record(TRIALS, [TrialResult("d", {"f1": 1.0})])
         store.record(TRIALS, [], seconds=3.5)
         found = store._db.execute("SELECT key, seconds, crash FROM trials ORDER BY key").fetchall()
         assert found == [("a", 0.75, ""), ("b", 0.75, ""), ("c", None, "SIGKILL"), ("d", None, "")]
@@ -168,27 +170,27 @@ def test_a_process_is_named_by_its_host_number_and_start() -> None:
 
 def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", None, "no")])
-        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+        store.record(TRIALS, [TrialResult("a", None, "no")])
+        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
         assert store.recorded().loc["a", ["status", "error"]].to_list() == ["done", ""]
-        store.record(TRIALS, [Score("a", {"loss": 2.0})])
+        store.record(TRIALS, [TrialResult("a", {"loss": 2.0})])
         assert scores_of(store) == {"a": {"loss": 2.0}}
 
 
 def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
         nameless = replace(TRIALS["b"], method=None)  # which the table refuses
         with pytest.raises(ResultsError, match=r"trials\.sqlite: cannot record results"):
-            store.record({**TRIALS, "b": nameless}, [Score("a", {"f1": 2.0}), Score("b", {"f1": 2.0})])
+            store.record({**TRIALS, "b": nameless}, [TrialResult("a", {"f1": 2.0}), TrialResult("b", {"f1": 2.0})])
         assert scores_of(store) == {"a": {"f1": 1.0}}
-        store.record(TRIALS, [Score("b", {"f1": 3.0})])
+        store.record(TRIALS, [TrialResult("b", {"f1": 3.0})])
         assert done(store) == {"a", "b"}
 
 
 def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
     dies_in_a_transaction(tmp_path)
     with Store(tmp_path) as store:
         assert scores_of(store) == {"a": {"f1": 1.0}}
@@ -206,7 +208,7 @@ def test_two_at_once(tmp_path: Path) -> None:
 
 def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
     for name in EXPORTS:
         (tmp_path / name).touch()
     with Store(tmp_path, fresh=True):
@@ -237,7 +239,8 @@ def other_version(path: Path) -> None:
 def damaged_page(path: Path) -> None:
     with Store(path.parent) as store:
         store.record(
-            {f"{i:032}": trial(f"{i:032}") for i in range(500)}, [Score(f"{i:032}", {"f1": 1.0}) for i in range(500)]
+            {f"{i:032}": trial(f"{i:032}") for i in range(500)},
+            [TrialResult(f"{i:032}", {"f1": 1.0}) for i in range(500)],
         )
     content = bytearray(path.read_bytes())
     content[4096 * 8 : 4096 * 9] = b"\xff" * 4096
@@ -297,14 +300,16 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
 def test_failures_are_read_while_a_run_holds_the_lock_and_nothing_is_written(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.begin(TRIALS, 1)
-        store.record(TRIALS, [Score("a", {"f1": 1.0}), Score("b", None, "Traceback"), Score("c", None, "C")])
+        store.record(
+            TRIALS, [TrialResult("a", {"f1": 1.0}), TrialResult("b", None, "Traceback"), TrialResult("c", None, "C")]
+        )
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         first, second = read_failures(tmp_path)
         assert (first.dataset, first.method, first.split, first.error) == ("tiny", "M", 1, "Traceback")
         assert first.point == (("learner.alpha", "20%"),)
         assert second.split == 2
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-        store.record(TRIALS, [Score("b", {"f1": 1.0})])
+        store.record(TRIALS, [TrialResult("b", {"f1": 1.0})])
         assert [failure.split for failure in read_failures(tmp_path)] == [2]
 
 
@@ -312,8 +317,8 @@ def test_failures_are_those_of_the_plan_in_its_order(tmp_path: Path) -> None:
     """Of a method that was edited, the old trials stay on record, with other keys."""
     new = {key: trial(key, split) for key, split in (("z", 5), ("y", 6))}
     with Store(tmp_path) as store:
-        store.record(TRIALS, [Score("a", None, "before")])
-        store.record(new, [Score("y", None, "Y"), Score("z", None, "Z")])
+        store.record(TRIALS, [TrialResult("a", None, "before")])
+        store.record(new, [TrialResult("y", None, "Y"), TrialResult("z", None, "Z")])
         with pytest.raises(NoRecord, match="no run has planned its trials here"):
             read_failures(tmp_path)
         store.begin(new, 1)
@@ -338,7 +343,7 @@ def test_no_record_and_one_that_is_not_ours(tmp_path: Path) -> None:
 def test_after_a_kill_in_a_transaction_a_reader_changes_nothing_and_says_what_heals_the_record(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.begin(TRIALS, 1)
-        store.record(TRIALS, [Score("a", None, "Traceback")])
+        store.record(TRIALS, [TrialResult("a", None, "Traceback")])
     dies_in_a_transaction(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     told = r"trials\.sqlite-journal: left by a run that was killed as it wrote; `mlcdr run` with its config heals"

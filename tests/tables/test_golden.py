@@ -15,7 +15,7 @@ import yaml
 
 from mlcdr.experiment.consistency import Asked
 from mlcdr.experiment.loading import experiment_from, load_experiment
-from mlcdr.experiment.model import LayoutSpec, method_text
+from mlcdr.experiment.model import LayoutSpec, value_text
 from mlcdr.papers import data_sets, recipes
 from mlcdr.results.results import open_results
 from mlcdr.tables import checks, layouts
@@ -106,7 +106,7 @@ def reduced(plain):
     experiment = experiment_from(plain, look_up=False)
     points = {
         method: [
-            [method_text(point[path]) if path in point else "" for path in experiment.varied]
+            [value_text(point[path]) if path in point else "" for path in experiment.varied]
             for point in experiment.points(method)
         ]
         for method in experiment.methods
