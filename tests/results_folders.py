@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.tables import figures, tables
+from mlcdr.tables import figures, planned_figures, tables
 
 PATH = "label_space.n_components"
 PERCENTS = ("20%", "40%", "60%", "80%", "100%")
@@ -97,7 +97,7 @@ def render_figure(results, written, *subject):
 
 
 def list_subjects(results, written):
-    return figures.list_subjects(results, entry_of(written))
+    return planned_figures.list_subjects(results, entry_of(written))
 
 
 def change_experiment(results, **changes):

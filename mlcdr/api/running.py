@@ -85,19 +85,26 @@ def run(
     temporary = TemporaryDirectory(prefix="mlcdr-", ignore_cleanup_errors=True) if out is None else None
     folder = Path(temporary.name if temporary else out or "")
     holding = held.holding({each.checksum: each for each in given.values()})
-    with holding, _as_user_errors():
-        experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
-        report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
-        if report.done:
-            write_outputs(report)
-    if not quiet:
-        for line in warned.describe(report.warned):
-            print_notice(line)
-    if report.lost:
-        raise UserError(f"{report.lost}; what was finished is kept")
-    if report.interrupted:
-        kept = "" if out is None else f"; {report.done} of {report.planned} trials are kept: the same call continues"
-        raise KeyboardInterrupt(f"{experiment.name}: interrupted{kept}")
+    try:
+        with holding, _as_user_errors():
+            experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
+            report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
+            if report.done:
+                write_outputs(report)
+        if not quiet:
+            for line in warned.describe(report.warned):
+                print_notice(line)
+        if report.lost:
+            raise UserError(f"{report.lost}; what was finished is kept")
+        if report.interrupted:
+            kept = (
+                "" if out is None else f"; {report.done} of {report.planned} trials are kept: the same call continues"
+            )
+            raise KeyboardInterrupt(f"{experiment.name}: interrupted{kept}")
+    except BaseException:
+        if temporary is not None:
+            temporary.cleanup()
+        raise
     results = Results(report.folder, temporary)
     if report.failures:
         _warn_of_failures(results, report)
@@ -154,6 +161,7 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
     """
     from mlcdr.results.results import open_results
     from mlcdr.tables import tables
+    from mlcdr.tables.planned_figures import are_drawn
 
     found = open_results(report.folder)
     written: list[Path] = []
@@ -165,15 +173,8 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
             raise
         problem = str(error)
     complete = not report.interrupted and not report.failures
-    if found.experiment.figures and complete and not _are_drawn(report):
+    if found.experiment.figures and complete and not are_drawn(found):
         from mlcdr.tables import figures
 
         written += figures.write_all(found)
     return found, written, problem
-
-
-def _are_drawn(report: RunReport) -> bool:
-    """Whether the figures are of these results: drawing takes longer than all else of a run with nothing to compute."""
-    newest = max((report.folder / name).stat().st_mtime_ns for name in ("experiment.yaml", "scores.csv"))
-    drawn = [path.stat().st_mtime_ns for path in (report.folder / "figures").glob("*.svg")]
-    return bool(drawn) and min(drawn) > newest

@@ -92,6 +92,10 @@ def _list_problems(required: list[Requirement], extra: str) -> list[str]:
     return problems
 
 
+def _show_folder(folder: Path) -> str:
+    return str(folder) if folder.is_dir() else f"{folder} (missing)"
+
+
 def _check_data() -> list[Finding]:
     findings = []
     for name in _FOLDERS:
@@ -107,7 +111,7 @@ def _check_data() -> list[Finding]:
     state = "" if os.access(nearest, os.W_OK) else "; not writable: every run parses the files again"
     return [
         *findings,
-        Finding("data folders", ", ".join(map(str, data_folders()))),
+        Finding("data folders", ", ".join(map(_show_folder, data_folders()))),
         Finding("data sets", f"{len(held)} of the {len(known)} in the catalogue: {', '.join(held)}", "yeast" in held),
         Finding("cache", f"{cache}{state}"),
     ]

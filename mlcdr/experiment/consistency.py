@@ -114,7 +114,8 @@ def _check_layouts(draft: Draft, also: Check) -> None:
         methods=tuple(draft.values.get("methods") or ()),
         sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
     )
-    reported = {problem.path[:2] for problem in draft.found}
+    # of an entry whose metric is not measured, all else is told, too
+    reported = {problem.path[:2] for problem in draft.found if problem.path[2:] != ("metric",)}
     for problem in also(asked):
         if problem.path[:2] not in reported:
             draft.report(problem)

@@ -204,7 +204,8 @@ class TuneSpec(Strict):
     @model_validator(mode="after")
     def _agrees(self) -> "TuneSpec":
         if self.scope == "test":
-            self._refuse(self.metric or self.folds, "takes each metric's own best on the test rows", "metric and folds")
+            unused = [key for key in ("metric", "folds") if getattr(self, key)]
+            self._refuse(unused, "takes each metric's own best on the test rows", "` and `".join(unused))
             self._refuse(self.grids, "has one grid for all data sets", "grids")
             self._refuse(self.search in ("halving", "optuna"), "runs every point", f"search: {self.search}")
         if self.search == "grid" and self.points is not None:

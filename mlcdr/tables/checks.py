@@ -23,9 +23,12 @@ def find_problems(asked: Asked) -> Iterator[Problem]:
         for k, entry in enumerate(entries):
             if entry is None:  # its own problem is reported already
                 continue
+            measured = asked.metrics
+            if measured is not None and entry.metric is not None:
+                measured = (*measured, entry.metric)  # whether it is has been checked
             try:
                 layout = layouts.load(models[key], entry).settle(asked.sweep, metrics)
-                found = find_misfits(layout, asked.metrics, asked.methods, asked.sweep)
+                found = find_misfits(layout, measured, asked.methods, asked.sweep)
             except ResultsError as error:
                 found = [Problem((), line) for line in str(error).splitlines()]
             for problem in found:

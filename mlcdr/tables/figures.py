@@ -21,12 +21,12 @@ from matplotlib.figure import Figure
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
-from mlcdr.tables import layouts
 from mlcdr.tables.axes import place_values
 from mlcdr.tables.canvas import STYLE, Drawing, add_legend, new_figure, write_drawings, write_heading
 from mlcdr.tables.checks import refuse_misfits
-from mlcdr.tables.layouts import TIMES, FigureLayout
+from mlcdr.tables.layouts import TIMES
 from mlcdr.tables.panels import draw_panel
+from mlcdr.tables.planned_figures import lacks_any, list_judged, locate_layout, open_layout, plan_figures
 from mlcdr.tables.spot import Spot
 from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name
 
@@ -47,51 +47,16 @@ def draw_figure(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     ResultsError
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
-    whole = _open(results, entry)
+    whole = open_layout(results, entry)
     _refuse_strange_values(whole, entry)
     with mpl.rc_context(STYLE):
         return _draw(whole, dict(zip(whole.layout.apart, subject, strict=True)))
 
 
-def list_subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
-    """What each of an entry's figures is of: a data set, a metric, a method, or several of them, in this order.
-
-    Raises
-    ------
-    ResultsError
-        When the layout cannot be read.
-    """
-    whole = _open(results, entry)
-    layout, there = whole.layout, whole.there
-    axes = [path for path in layout.paths if path not in layout.at]
-    # A figure of one method needs a method that has what the axes show.
-    there["method"] = [method for method in there["method"] if not _lacks_any(results, method, axes)]
-    return list(itertools.product(*(there[dimension] for dimension in layout.apart)))
-
-
 def draw_all(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Drawing]:
-    """Every figure of some entries.
-
-    The stem of its file is the layout's name with `_` for `/`, and the data set's (metric's, method's) name where there
-    are several.
-
-    Raises
-    ------
-    ResultsError
-        As `draw_figure`.
-    """
-    for entry, stem in zip(asked, layouts.stems(asked), strict=True):
-        layout = _open(results, entry).layout
-        planned = {"dataset": layout.datasets, "metric": layout.chosen_metrics, "method": results.methods}
-        for subject in list_subjects(results, entry):
-            own_stem = stem
-            for dimension, name in zip(layout.apart, subject, strict=True):
-                if len(planned[dimension] or ()) > 1:
-                    own_stem += f"_{layouts.file_name(name)}"
-            title = results.name
-            if subject:
-                title += ": " + ", ".join(map(shorten_name, subject))
-            yield Drawing(draw_figure(results, entry, *subject), title, own_stem)
+    """Every figure of some entries; errors as `draw_figure`."""
+    for planned in plan_figures(results, asked):
+        yield Drawing(draw_figure(results, planned.entry, *planned.subject), planned.title, planned.stem)
 
 
 def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> list[Path]:
@@ -121,57 +86,25 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
         found.append(("boxes", {}))
     elif len(swept) == 1:
         found.append(("curves", {}))
-    elif any(not _lacks_any(results, method, swept[-2:]) for method in results.methods):
+    elif any(not lacks_any(results, method, swept[-2:]) for method in results.methods):
         others = {path: first[path] for path in swept[:-2]}
         found.append(("heatmap", {"at": others}))
     else:  # no method has two of them: each has a figure along its own
         for path in swept:
             others = {other: value for other, value in first.items() if other != path}
             found.append(("curves", {"x": path, "at": others}))
-    judged = _list_judged(results)
+    judged = list_judged(results)
     if judged and any(name in results.metrics for name in TIMES):
         found.append(("time", {}))
     chosen = {"metrics": judged or list(results.metrics)}
     return [LayoutSpec(layout=name, options={**chosen, **options}) for name, options in found]
 
 
-def _lacks_any(results: Results, method: str, paths: Sequence[str]) -> bool:
-    return any(results.lacks(method, path) for path in paths)
-
-
-def _list_judged(results: Results) -> list[str]:
-    """The metrics that are no times."""
-    return [metric for metric in results.metrics if not results.metric_facts(metric).is_time]
-
-
-def _open(results: Results, entry: LayoutSpec) -> Spot:
-    """What all panels of an entry's figures show; its layout with axes, metrics and data sets named."""
-    layout = layouts.load(FigureLayout, entry).settle(results.sweep, results.metrics)
-    metrics = layout.chosen_metrics
-    # times are the x axis of this figure, and are not drawn against themselves
-    if layout.draw == "scatter" and metrics is None:
-        metrics = tuple(_list_judged(results))
-    datasets = results.datasets if layout.datasets is None else layout.datasets
-    for name in datasets:
-        if name not in results.datasets:
-            known = ", ".join(results.datasets)
-            raise ResultsError(f"{_locate(results, entry)}: no data set {name!r} (there are: {known})")
-    settled = {
-        "metric": None,
-        "metrics": metrics or results.metrics,
-        "datasets": tuple(name for name in results.datasets if name in datasets),
-    }
-    # those first that the layout names
-    methods = dict.fromkeys([*layout.methods, *results.methods])
-    there = [method for method in methods if method in results.with_results]
-    return Spot(results, layout.model_copy(update=settled), there)
-
-
 def _refuse_strange_values(whole: Spot, entry: LayoutSpec) -> None:
     """Refuse a layout with values that the results do not have, or that its axes cannot show."""
     results, layout = whole.results, whole.layout
     refuse_misfits(layout, entry.layout, results)
-    where = _locate(results, entry)
+    where = locate_layout(results, entry)
     for path, value in layout.at.items():
         known = results.values(path)
         if value not in known:
@@ -180,10 +113,6 @@ def _refuse_strange_values(whole: Spot, entry: LayoutSpec) -> None:
         places = place_values(results.values(layout.x))
         if min(places) <= 0:
             raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
-
-
-def _locate(results: Results, entry: LayoutSpec) -> str:
-    return f"{results.folder}: layout {entry.layout}"
 
 
 def _draw(whole: Spot, subject: Mapping[str, Any]) -> Figure:

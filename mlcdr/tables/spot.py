@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from mlcdr.errors import ResultsError
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
-from mlcdr.tables.axes import label_below
 from mlcdr.tables.layouts import FigureLayout
 from mlcdr.tables.text_format import SPREAD_COLUMNS, shorten_name, shorten_path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Legend = dict[str, Any]
 """Label → the artist that shows it."""
@@ -138,6 +139,8 @@ class Spot:
 
     def label_path(self, ax: Axes) -> None:
         """Label the horizontal axis of a swept path."""
+        from mlcdr.tables.axes import label_below  # it draws; all else here is known without
+
         layout = self.layout
         own = layout.x_label
         values = self.results.values(layout.x)

@@ -105,6 +105,17 @@ def test_every_command_has_plain_help(name: str) -> None:
 # -------------------------------------------------------------------- mistakes and their lines
 
 
+def test_all_mistakes_of_a_table_are_told_beside_its_unknown_metric(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    text = (here / "e.yaml").read_text()
+    tables = "tables: [{layout: grid, metric: nope}, {layout: generic, metric: nope, digits: -1}]\n"
+    (here / "wrong.yaml").write_text(text + tables)
+    told = mlcdr("check", "wrong.yaml").err
+    assert told.count("'nope' is none of the metrics above") == 2
+    assert "tables.0: unknown layout 'grid'" in told
+    assert "digits: must be at least 0, found -1" in told
+    assert len(told.splitlines()) == 4
+
+
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_all_mistakes_are_told_at_once_each_with_its_line(
     here: Path, mlcdr: Callable[..., Outcome], command: str
@@ -463,13 +474,16 @@ def test_table_and_plot_of_a_real_run(here: Path, mlcdr: Callable[..., Outcome])
     figures = sorted((folder / "figures").iterdir())
     assert [path.suffix for path in figures] == [".png", ".svg"]
 
+    earlier = folder / "figures" / "boxes.svg"
+    earlier.touch()
+    os.utime(earlier, (0, 0))
     again = mlcdr("run", folder / "experiment.yaml", "-j", 1)
     assert (again.code, again.out) == (0, done.out)
-    assert "figures/" not in again.err, "figures of the same results are not drawn again"
-    for path in figures:
-        path.unlink()
+    assert "figures/" not in again.err, "figures of the same results are not drawn again, whatever else lies there"
+    earlier.unlink()
+    figures[0].unlink()
     assert mlcdr("run", folder / "experiment.yaml", "-j", 1).code == 0
-    assert figures == sorted((folder / "figures").iterdir())
+    assert figures == sorted((folder / "figures").iterdir()), "what is missing is drawn"
 
     for path in (folder / "tables").iterdir():
         path.unlink()

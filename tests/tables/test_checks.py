@@ -38,12 +38,6 @@ def test_an_experiment_that_fits_has_no_problem():
             "figures.0: needs the metric loss_bound (measured: hamming_loss, encoding_error, prediction_error)",
         ),
         (
-            experiment(
-                ["y"], ["A"], [{"f1": {"as": "mine"}}], {}, ["generic", {"layout": "generic", "metric": "mien"}]
-            ),
-            "tables.1: needs the metric mien; did you mean 'mine'? (measured: mine)",
-        ),
-        (
             experiment(["y"], ["A"], ["f1"], {}, [{"layout": "generic", "digits": -1}]),
             "tables.0: the experiment's entry with layout generic: digits: must be at least 0, found -1",
         ),
