@@ -531,6 +531,8 @@ def _default(parameter: Any) -> str:
     """The default of a parameter, if that is a value."""
     default = parameter.default
     is_value = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
+    if default == Path():
+        return " Default: the current folder."
     return f" Default: {default}." if is_value else ""
 
 
