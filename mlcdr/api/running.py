@@ -89,18 +89,17 @@ def run(
         with holding, _as_user_errors():
             experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
             report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
-            if report.done:
-                write_outputs(report)
+            _write_whatever_there_is(report)
         if not quiet:
             for line in warned.describe(report.warned):
                 print_notice(line)
         if report.lost:
             raise UserError(f"{report.lost}; what was finished is kept")
         if report.interrupted:
-            kept = (
-                "" if out is None else f"; {report.done} of {report.planned} trials are kept: the same call continues"
-            )
-            raise KeyboardInterrupt(f"{experiment.name}: interrupted{kept}")
+            text = f"{experiment.name}: interrupted"
+            if temporary is None:
+                text += f"; {report.done} of {report.planned} trials are kept: the same call continues"
+            raise KeyboardInterrupt(text)
     except BaseException:
         if temporary is not None:
             temporary.cleanup()
@@ -135,13 +134,7 @@ def _as_user_errors() -> Iterator[None]:
         raise ResultsError(f"{error.filename}: {error.strerror}") from error
 
 
-def compute(
-    experiment: Experiment,
-    out: Path,
-    jobs: int = 0,
-    quiet: bool = False,
-    **options: Any,
-) -> RunReport:
+def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = False, **options: Any) -> RunReport:
     """Call `mlcdr.execution.runner.run`, which takes the `options`, and show its progress on standard error."""
     from mlcdr.execution import runner
 
@@ -178,3 +171,14 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
 
         written += figures.write_all(found)
     return found, written, problem
+
+
+def _write_whatever_there_is(report: RunReport) -> None:
+    """`write_outputs` of a run that may have no result, where trials failed or it was interrupted."""
+    from mlcdr.results.exports import NoResults
+
+    try:
+        write_outputs(report)
+    except NoResults:
+        if not report.failures and not report.interrupted:
+            raise

@@ -58,7 +58,7 @@ def rows_of(frame: pd.DataFrame) -> list[tuple[str, ...]]:
 
 def print_columns(rows: Sequence[Sequence[str]]) -> None:
     """Print rows of cells, each column as wide as its widest cell."""
-    shown = [[escape_control_characters(cell) for cell in row] for row in rows]
+    shown = [list(map(escape_control_characters, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     for row in shown:
         print("  ".join(map(str.ljust, row, widths)).rstrip())
@@ -87,9 +87,9 @@ def print_causes(causes: Sequence[Cause], file: TextIO) -> None:
 
 def format_cause(cause: Cause) -> str:
     """The line on failed trials of one cause; a crash is printed as such."""
-    told = cause.describe()
+    described = cause.describe()
     crashed = "crashed: "  # the beginning of such a reason
-    return crashed + told.replace(crashed, "", 1) if cause.reason.startswith(crashed) else f"failed: {told}"
+    return crashed + described.replace(crashed, "", 1) if cause.reason.startswith(crashed) else f"failed: {described}"
 
 
 def describe_pending(number: int, folder: Path) -> str:

@@ -152,24 +152,24 @@ def _place(name: str, own: pd.Series, theirs: pd.DataFrame, measure: Measure) ->
     """The pairs of one of one's own methods with each of the study's that has a value."""
     better = measure.higher_is_better
     every = pd.concat({"": own, **theirs}, axis="columns")
-    beside = average_present_ranks(every, better)
-    own_rank = beside.pop("")
-    is_ahead = (beside < own_rank) & ~are_same(beside, own_rank)
+    ranks = average_present_ranks(every, better)
+    own_rank = ranks.pop("")
+    is_ahead = (ranks < own_rank) & ~are_same(ranks, own_rank)
     gains = theirs.sub(own, axis="index")
     if better:
         gains = -gains
     pairs = pd.DataFrame({
         "metric": measure.metric,
         "own": name,
-        "method": beside.index,
-        "beside": beside,
+        "method": ranks.index,
+        "beside": ranks,
         "rank": average_present_ranks(theirs, better),
         "own_rank": own_rank,
         "own_place": 1 + is_ahead.sum(),
         "wins": (gains > 0).sum(),
         "ties": (gains == 0).sum(),
         "losses": (gains < 0).sum(),
-    }, beside.index)  # fmt: skip
+    }, ranks.index)  # fmt: skip
     return pairs.reset_index(drop=True)
 
 

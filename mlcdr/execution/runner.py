@@ -145,7 +145,7 @@ class _Run:
         left: set[str] = set()
         for group in plan.pending:
             left |= {trial.key for trial in group.trials}
-        told: set[str] = set()
+        announced: set[str] = set()  # methods whose first failure was
         # Closed here, not by the garbage collector: closing it ends the workers.
         with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
             for result in results:
@@ -154,7 +154,7 @@ class _Run:
                     left.difference_update(score.key for score in result.scores)
                     failed = [score for score in result.scores if score.values is None]
                     for score in failed:
-                        self._tell_first(plan.trials[score.key], score.error or "", told)
+                        self._announce(plan.trials[score.key], score.error or "", announced)
                     dataset = plan.trials[result.scores[0].key].dataset
                     self.listener.advance(dataset, len(result.scores), len(failed))
         if left:
@@ -172,10 +172,10 @@ class _Run:
         self.report.computed += len(result.scores)
         self.report.warned += result.warned
 
-    def _tell_first(self, trial: Trial, error: str, told: set[str]) -> None:
-        """Tell a failure of a method of which none was told: one that cannot work need not be waited for."""
-        if trial.method not in told:
-            told.add(trial.method)
+    def _announce(self, trial: Trial, error: str, announced: set[str]) -> None:
+        """Announce the first failure of each method: one that cannot work need not be waited for."""
+        if trial.method not in announced:
+            announced.add(trial.method)
             where = f"{trial.method} on {trial.dataset}, split {trial.split}"
             self.listener.notice(f"first failure of {where}: {describe_error(error)}; the run goes on")
 

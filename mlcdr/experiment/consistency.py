@@ -114,7 +114,7 @@ def _check_layouts(draft: Draft, also: Check) -> None:
         methods=tuple(draft.values.get("methods") or ()),
         sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
     )
-    # of an entry whose metric is not measured, all else is told, too
+    # where only its metric is not measured, the entry is checked all the same
     reported = {problem.path[:2] for problem in draft.found if problem.path[2:] != ("metric",)}
     for problem in also(asked):
         if problem.path[:2] not in reported:

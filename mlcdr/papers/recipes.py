@@ -354,7 +354,9 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         needs.append(f"{', '.join(names)}, not found in the folders {folders}")
     if of_folds:
         needs.append(f"the folds of {', '.join(of_folds)}")
-    named = [[spec.name for spec in experiment.datasets] for experiment in experiments]
+    named = []
+    for experiment in experiments:
+        named.append([spec.name for spec in experiment.datasets])
     common = set.intersection(*map(set, named)) - set(lacking)
     kept = ", ".join(name for name in named[0] if name in common)
     without = f"; or leave them out: --set 'datasets=[{kept}]'" if kept else ""

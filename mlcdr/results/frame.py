@@ -39,30 +39,10 @@ LARGEST = 1e150
 """A score beyond this, of either sign, counts as not defined: neither tests nor figures can compute with its square."""
 
 # The columns after those of paths, with the types of their values.
-SCORES: Mapping[str, type] = {
-    "split": int,
-    "metric": str,
-    "value": float,
-}
-SUMMARY: Mapping[str, type] = {
-    "metric": str,
-    "mean": float,
-    "std": float,
-    "se": float,
-    "n": float,
-}
-CHOSEN: Mapping[str, type] = {
-    "split": int,
-    "parameter": str,
-    "value": str,
-}
-LABELS: Mapping[str, type] = {
-    "split": int,
-    "label": str,
-    "metric": str,
-    "value": float,
-    "frequency": float,
-}
+SCORES: Mapping[str, type] = {"split": int, "metric": str, "value": float}
+SUMMARY: Mapping[str, type] = {"metric": str, "mean": float, "std": float, "se": float, "n": float}
+CHOSEN: Mapping[str, type] = {"split": int, "parameter": str, "value": str}
+LABELS: Mapping[str, type] = {"split": int, "label": str, "metric": str, "value": float, "frequency": float}
 
 
 def paths_of(frame: pd.DataFrame) -> tuple[str, ...]:

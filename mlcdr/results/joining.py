@@ -156,6 +156,8 @@ def _list_tables(every: Sequence[Results]) -> list[Table]:
     names = [each.name for each in every]
     tables = {each: [each] for each in every}
     for each in every:
+        if each.name.endswith(f"_{LARGE}"):  # which has no such part itself
+            continue
         name = f"{each.name}_{LARGE}"
         if names.count(each.name) == names.count(name) == 1:
             large = every[names.index(name)]

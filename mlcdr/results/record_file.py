@@ -208,7 +208,7 @@ def _begin_to_read(path: Path) -> sqlite3.Connection:
             time.sleep(0.05)
         else:
             return db
-    journal = _beside(path, "-journal")
+    journal = _file_of_sqlite(path, "-journal")
     raise ResultsError(f"{journal}: left by a run that was killed as it wrote; `mlcdr run` with its config heals it")
 
 
@@ -274,7 +274,7 @@ def _create(path: Path) -> None:
         with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode = MEMORY")
             _make_tables(db)
-        others = [_beside(path, ending) for ending in ("-journal", "-wal", "-shm")]
+        others = [_file_of_sqlite(path, ending) for ending in ("-journal", "-wal", "-shm")]
         if any(map(os.path.lexists, others)):  # which would be rolled back into the new record
             path.unlink(missing_ok=True)
             for each in others:
@@ -287,8 +287,8 @@ def _create(path: Path) -> None:
 # -------------------------------------------------------------------- what is opened
 
 
-def _beside(path: Path, ending: str) -> Path:
-    """A file that SQLite keeps beside a record."""
+def _file_of_sqlite(path: Path, ending: str) -> Path:
+    """A file of SQLite that belongs to a record."""
     return path.with_name(path.name + ending)
 
 
@@ -301,10 +301,10 @@ def _check_files(path: Path) -> bool:
         When there is a file that it may not open.
     """
     for ending in ("-wal", "-shm"):
-        other = _beside(path, ending)
+        other = _file_of_sqlite(path, ending)
         if os.path.lexists(other):
             raise ResultsError(f"{other}: no file of a record that mlcdr made; remove it")
-    is_regular_file(_beside(path, "-journal"))
+    is_regular_file(_file_of_sqlite(path, "-journal"))
     if not is_regular_file(path):
         return False
     with path.open("rb") as file:
@@ -321,7 +321,7 @@ def _check_journal(path: Path) -> None:
     ------
     ResultsError
     """
-    journal = _beside(path, "-journal")
+    journal = _file_of_sqlite(path, "-journal")
     if not journal.exists():
         return
     with journal.open("rb") as file:

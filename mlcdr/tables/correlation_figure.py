@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -125,8 +126,11 @@ def _choose_range(values: Array, named: bool) -> tuple[float, float]:
 
 def _number_labels(ax: Axes, n_labels: int) -> None:
     """Mark every label, or every second, fifth, tenth … by its number."""
-    steps = (base * 10**power for power in range(9) for base in (1, 2, 5))
-    step = next(step for step in steps if n_labels / step <= _NUMBERS)
+    step = 1
+    for power, base in itertools.product(range(9), (1, 2, 5)):
+        step = base * 10**power
+        if n_labels / step <= _NUMBERS:
+            break
     numbers = np.unique([1, *range(step, n_labels + 1, step)])
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks(numbers - 1, list(map(str, numbers)))

@@ -75,7 +75,10 @@ Rule = Callable[[Contents], Iterator[str]]
 
 def list_notes(contents: Contents) -> list[str]:
     """All notes that are true of a table."""
-    return [note for rule in RULES for note in rule(contents)]
+    notes: list[str] = []
+    for rule in RULES:
+        notes += rule(contents)
+    return notes
 
 
 def _say_what_a_number_is(contents: Contents) -> Iterator[str]:

@@ -33,7 +33,9 @@ def write_for_terminal(sheet: Sheet, width: int = 80, colour: bool = False) -> s
         grid.append([_show(sheet, cell, j, starred) for j, cell in enumerate(row)])
     blocks = _choose_blocks(sheet, grid, limit)
     if len(blocks) > 1:  # set closer, if only so it fits in one block
-        closer = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
+        closer = []
+        for row in grid:
+            closer.append([cell.replace(" ± ", "±") for cell in row])
         if len(_choose_blocks(sheet, closer, limit)) == 1:
             grid, blocks = closer, _choose_blocks(sheet, closer, limit)
     lines = _wrap(sheet.caption.plain, limit)

@@ -303,6 +303,10 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
     assert "no trial has a result; 4 failed" in results._repr_html_()
     with pytest.raises(mlcdr.ResultsError, match=r"`mlcdr status .*`\.failures`\); the first: ValueError: Precomputed"):
         results.compare()
+    both = {"SVC": one, "Ridge": {"learner": "ridge"}}
+    with pytest.warns(mlcdr.FailedTrialsWarning):  # and the others have no such number
+        results = run(tmp_path, set={"name": "undefined", "methods": both, "sweep": {}, "metrics": ["log_loss"]})
+    assert len(results.failures) == 4
 
 
 @pytest.mark.parametrize(

@@ -105,22 +105,22 @@ def test_every_command_has_plain_help(name: str) -> None:
 # -------------------------------------------------------------------- mistakes and their lines
 
 
-def test_all_mistakes_of_a_table_are_told_beside_its_unknown_metric(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+def test_all_mistakes_of_a_table_with_an_unknown_metric_are_reported(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     text = (here / "e.yaml").read_text()
     tables = "tables: [{layout: grid, metric: nope}, {layout: generic, metric: nope, digits: -1}]\n"
     (here / "wrong.yaml").write_text(text + tables)
-    told = mlcdr("check", "wrong.yaml").err
-    assert told.count("'nope' is none of the metrics above") == 2
-    assert "tables.0: unknown layout 'grid'" in told
-    assert "digits: must be at least 0, found -1" in told
-    assert len(told.splitlines()) == 4
+    errors = mlcdr("check", "wrong.yaml").err
+    assert errors.count("'nope' is none of the metrics above") == 2
+    assert "tables.0: unknown layout 'grid'" in errors
+    assert "digits: must be at least 0, found -1" in errors
+    assert len(errors.splitlines()) == 4
 
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_all_mistakes_are_told_at_once_each_with_its_line(
     here: Path, mlcdr: Callable[..., Outcome], command: str
 ) -> None:
-    """Those of layouts beside all others, and once; but for their metrics where it is not known what is measured."""
+    """Those of layouts too, and once; but for their metrics where it is not known what is measured."""
     lines = [
         "name: e",
         f"datasets: [yeasst, {here / 'data' / 'tiny.arff'}]",

@@ -76,6 +76,8 @@ def test_a_table_and_its_large_data_sets_are_parts_of_one_table(tmp_path):
     assert got.methods == ("A",)
     assert set(got.summary["dataset"]) == {"d", "e"}
     assert got.remarks == ("In t_large: A has label_space pbr, not a.",)
+    larger = load(tmp_path / "t_large_large", of({"f": 0.3}, "A"))
+    assert set(join([table, large, larger]).summary["dataset"]) == {"d", "e", "f"}, "it has no large part itself"
     common = load(tmp_path / "x" / "t_large", of({"d": 0.1, "e": 0.2}, "A"), methods=other)
     assert join([table, common]).methods == ("A (t)", "A (t_large)"), "a data set in common"
     both = of({"d": 0.1, "e": 0.3}, "A")
