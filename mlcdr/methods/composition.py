@@ -45,6 +45,7 @@ from mlcdr.numerics.entry import as_texts, checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
+_NEVER = 1e-12  # the mean of a label without positives, where sums were added up
 
 
 def _is_probabilistic(whole: ComposedClassifier) -> bool:
@@ -54,6 +55,10 @@ def _is_probabilistic(whole: ComposedClassifier) -> bool:
 
 class ComposedClassifier(Parts, LabelSetClassifier):
     """A multi-label classifier made of parts.
+
+    A label that is the same in all training rows is no code's business: its decoded score is that value exactly (not
+    the value and some rounding, by which such labels would be ranked among each other), unless the label space has a
+    rule of its own for it (`decodes_constants`).
 
     Attributes
     ----------
@@ -70,6 +75,8 @@ class ComposedClassifier(Parts, LabelSetClassifier):
     _training: tuple[Array, NDArray[Any]] | None = learned()
     _folded: tuple[Array, Array] | None = learned()
     _thresholds: dict[int | None, Any] = learned()
+    _constant: NDArray[np.intp] = learned()  # the labels that are the same in all training rows
+    _constant_values: Array = learned()
     _leading: float | int | None = learned()
     _decided: Any = learned()
 
@@ -130,6 +137,8 @@ class ComposedClassifier(Parts, LabelSetClassifier):
     def _begin(self, moments: Moments) -> None:
         self.n_features_in_ = moments.n_features
         self.n_labels_ = moments.n_labels
+        self._constant = np.flatnonzero((moments.mean_y < _NEVER) | (moments.mean_y > 1 - _NEVER))
+        self._constant_values = moments.mean_y[self._constant].round()
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
         self.feature_steps_, self._folded = [], None
         self._leading, self._decided = None, None
@@ -316,6 +325,11 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         """The scores (n×K) that codes (n×m) decode to."""
         scores = self.label_space_.decode(codes)
         found: Array = check_matrix(self.label_space_, "decode", scores, len(codes), self.n_labels_, "scores")
+        if not len(self._constant) or contracts.decodes_constants(self.label_space_):
+            return found
+        found = np.array(found)
+        absence = 2 * contracts.score_boundary(self.label_space_) - 1
+        found[:, self._constant] = np.where(self._constant_values > 0, 1.0, absence)
         return found
 
     def _transform(self, X: Any) -> Any:

@@ -25,6 +25,7 @@ from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments, UnsummedMoments
 
 Array = NDArray[np.float64]
+LEAST_LOG = -745.0
 _STEPS_KEPT = 4  # first steps with what they make of the rows: it may be large
 Kind = Literal["numbers", "gaps", "texts"]
 ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
@@ -121,10 +122,13 @@ class LabelSpace(Part):
         class has `size_of(n_components)`: how many of the fitted dimensions another value means.
     size_parameter : str
         The parameter that is the number of dimensions of the code.
+    decodes_constants : bool
+        Whether the scores of labels that are the same in all training rows are its own, not their value.
     """
 
     nested: ClassVar[bool] = False
     size_parameter: ClassVar[str] = "n_components"
+    decodes_constants: ClassVar[bool] = False
 
     @property
     def score_boundary(self) -> float:
@@ -432,6 +436,11 @@ def score_boundary(space: Any) -> float:
     return float(getattr(space, "score_boundary", 0.5))
 
 
+def decodes_constants(space: Any) -> bool:
+    """`LabelSpace.decodes_constants` of a label space of any origin."""
+    return bool(getattr(space, "decodes_constants", False))
+
+
 def has_tags(estimator: Any) -> bool:
     """Whether an estimator declares its kind, as those of scikit-learn do."""
     return hasattr(estimator, "__sklearn_tags__")
@@ -480,6 +489,28 @@ def has_probabilities(classifier: Any) -> bool:
 def has_decision_function(classifier: Any) -> bool:
     """Whether a classifier gives scores that are positive where it predicts a label."""
     return hasattr(classifier, "decision_function")
+
+
+def certain_score(classifier: Any) -> float:
+    """The score of a label that an unfitted estimator would give no doubt of: ½, or, where scores are log odds, the
+    largest.
+    """
+    return -LEAST_LOG if has_probabilities(classifier) and not has_decision_function(classifier) else 0.5
+
+
+def log_probabilities(classifier: Any, X: Any) -> Array:
+    """The logarithm of the probability of each class (n×C), by a classifier that has `predict_proba`.
+
+    A difference of two of them keeps an order that a difference of probabilities loses: 1e-20 − ½ and 1e-30 − ½ are
+    the same number. A probability of 0 counts as `LEAST_LOG`, the logarithm of the smallest positive number.
+    """
+    with np.errstate(divide="ignore"):
+        if hasattr(classifier, "predict_log_proba"):
+            logs = classifier.predict_log_proba(X)
+        else:
+            logs = np.log(classifier.predict_proba(X))
+    logs = np.asarray(logs, dtype=np.float64)
+    return np.where(np.isneginf(logs), LEAST_LOG, logs)
 
 
 def as_dense(Y: Any) -> NDArray[Any]:

@@ -130,21 +130,25 @@ def _r_precision(o: Outcome, ties: str, zero_division: float | str) -> float:
     return mean(ratio(ranks.sums(inside), ranks.n_relevant), zero_division)
 
 
-def _propensity_scored(o: Outcome, k: int, ties: str, a: float, b: float, normalise: bool, discounted: bool) -> float:
+def _propensity_scored(
+    o: Outcome, k: int, ties: str, a: float, b: float, normalise: bool, of: str | None = None
+) -> float:
+    """The propensity-scored precision; `of` says how many places are discounted, and makes it the nDCG."""
     if o.label_counts is None or not o.n_training:
         return float("nan")
     weights = 1 + (np.log(o.n_training) - 1) * (b + 1) ** a * (o.label_counts + b) ** -a
     truth, n_relevant = _scores(o).truth, _instances(o).n_relevant
-    discounts = _discounts(k) if discounted else np.ones(k)
-    total = np.cumsum(discounts)[np.clip(n_relevant, 1, k) - 1] if discounted else np.full(len(truth), float(k))
+    discounts = np.ones(k) if of is None else _discounts(k)
+    places = np.clip(n_relevant, 1, k) if of == "reachable" else np.full(len(truth), k)
+    total = np.cumsum(discounts)[places - 1]
     gains = _gains(o, k, ties, weights, discounts) / total
     if not normalise:
         return float(gains.mean())
-    of, labels = np.nonzero(truth)
-    order = np.lexsort((-weights[labels], of))
-    place = np.arange(len(of)) - (np.cumsum(n_relevant) - n_relevant)[of]
+    instances, labels = np.nonzero(truth)
+    order = np.lexsort((-weights[labels], instances))
+    place = np.arange(len(instances)) - (np.cumsum(n_relevant) - n_relevant)[instances]
     best = np.append(discounts, 0.0)[np.minimum(place, k)] * weights[labels[order]]
-    ideal = np.bincount(of, weights=best, minlength=len(truth)) / total
+    ideal = np.bincount(instances, weights=best, minlength=len(truth)) / total
     return float(ratio(gains.sum(), ideal.sum()))
 
 
@@ -307,7 +311,7 @@ METRICS: tuple[Metric, ...] = (
             name,
             description,
             True,
-            partial(_propensity_scored, discounted=discounted),
+            _propensity_scored,
             "{ties} 1/p = 1 + (ln n − 1)(b+1)^a (n_l+b)^−a, of the training rows.",
             "top",
             k=_K,
@@ -315,10 +319,16 @@ METRICS: tuple[Metric, ...] = (
             b=(1.5, Numbers(open=True)),
             normalise=(True, False),
             ties=_ORDER,
+            **more,
         )
-        for name, description, discounted in (
-            ("psp_at_k", f"propensity-scored precision: {_PROPENSITY}", False),
-            ("psndcg_at_k", f"propensity-scored nDCG: {_PROPENSITY}, each divided by log₂(1+rank)", True),
+        for name, description, more in (
+            ("psp_at_k", f"propensity-scored precision: {_PROPENSITY}", {}),
+            (
+                "psndcg_at_k",
+                f"propensity-scored nDCG: {_PROPENSITY}, each divided by log₂(1+rank); an instance's sum is divided by "
+                "Σ 1/log₂(1+rank) over min(k, |Y|) places, or, of = k, over k places (Jain et al. 2016)",
+                {"of": ("reachable", "k")},
+            ),
         )
     ),
     _metric(

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+LARGEST = 1e145
+
 
 def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
     """scikit-learn's `validate_data`: X (n×d) in doubles, dense or a `csr_array`; and y, where it is given.
@@ -22,20 +24,63 @@ def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) ->
     Raises
     ------
     ValueError
-        When X or y is not what `options` allow, is not finite, or is a sparse matrix with indices out of range.
+        When X or y is not what `options` allow, is not finite, or is a sparse matrix with indices out of range; when X
+        has values whose squares overflow, or a feature whose squares all vanish (`check_magnitude`).
     """
-    return validate_data(estimator, as_csr(X), as_csr(y), accept_sparse="csr", dtype=np.float64, **options)
+    valid = validate_data(estimator, as_csr(X), as_csr(y), accept_sparse="csr", dtype=np.float64, **options)
+    check_magnitude(valid[0] if isinstance(valid, tuple) else valid, training=options.get("reset", True))
+    return valid
+
+
+def check_magnitude(X: Any, training: bool = True) -> None:
+    """Refuse features (n×d, dense or CSR) whose squares are no numbers: they would be wrong in every sum, silently.
+
+    Sums of squares are finite up to 1e145. In training rows, a feature all of whose values are smaller than 1e-145, and
+    not all 0, has squares that are 0, or have lost their digits.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not X.size or X.shape[-1] == 0:
+        return
+    largest = _largest_magnitudes(X)
+    j = int(np.nanargmax(largest)) if not np.isnan(largest).all() else 0
+    if largest[j] > LARGEST:
+        raise ValueError(
+            f"X has values as large as {largest[j]:.3g} (feature {j}); their squares overflow: "
+            f"scale the features to {LARGEST:g} at most"
+        )
+    vanishing = np.flatnonzero((largest > 0) & (largest < 1 / LARGEST))
+    if training and len(vanishing):
+        j = int(vanishing[0])
+        raise ValueError(
+            f"the values of feature {j} of X are no larger than {largest[j]:.3g}; their squares vanish: "
+            f"scale the feature to {1 / LARGEST:g} at least"
+        )
+
+
+def _largest_magnitudes(X: Any) -> NDArray[np.float64]:
+    """The largest |x| of each column (d,) of X (n×d, dense or CSR), missing ones left out; NaN where all are."""
+    if not sp.issparse(X):
+        with np.errstate(invalid="ignore"):
+            return np.maximum(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))
+    largest = np.zeros(X.shape[1])
+    np.maximum.at(largest, X.indices, np.abs(X.data))
+    return largest
 
 
 def as_csr(a: Any) -> Any:
     """A sparse matrix of any class as a `csr_array` with sorted rows, without duplicates or stored zeros; else `a`
-    itself.
+    itself, with NaN where a masked array is masked.
 
     Raises
     ------
     ValueError
         When an index is out of range.
     """
+    if isinstance(a, np.ma.MaskedArray):
+        return np.ma.filled(a.astype(np.float64), np.nan) if np.ma.is_masked(a) else a.data
     if not sp.issparse(a):
         return a
     if hasattr(a, "check_format"):  # of compressed formats; the others are checked when they are made
@@ -99,6 +144,7 @@ def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    y = as_csr(y)
     if sp.issparse(y):
         matrix = as_label_matrix(y, n)
         if not np.isin(matrix.data, (0, 1)).all():

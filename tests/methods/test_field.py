@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -99,23 +101,33 @@ def test_dismec_is_one_versus_rest_with_small_weights_dropped(delta):
 # ------------------------------------------------------------------------------------- SLEEC
 
 
+def of_unit_length(Y):
+    return Y / np.maximum(np.sqrt(Y.sum(axis=1, keepdims=True)), 1)
+
+
 def pairs_by_loops(Y, k):
-    products, n = Y.astype(int) @ Y.T, len(Y)
+    """Ω of label sets Y of {0, 1}, by exact fractions, and all inner products of the rows of unit length."""
+    common, n = Y.astype(int) @ Y.T.astype(int), len(Y)
+    size = [max(1, int(common[i, i])) for i in range(n)]
     pairs = set()
     for i in range(n):
-        order = sorted(range(n), key=lambda j: (-products[i, j], j != i, j))
+        order = sorted(range(n), key=lambda j: (j != i, -Fraction(int(common[i, j] ** 2), size[i] * size[j]), j))
         for j in order[:k]:
             pairs |= {(i, j), (j, i)}
-    return pairs, products
+    return pairs, of_unit_length(Y) @ of_unit_length(Y).T
 
 
 def test_sleec_compares_the_label_sets_with_most_in_common(monkeypatch):
-    Y = problem("plain")[1][:50].astype(float)
+    """Products that are equal, such as 1/√9 and 2/√36, tie, whatever their last bit."""
+    rng = np.random.default_rng(0)
+    Y = np.zeros((60, 27))
+    for row in Y:
+        row[rng.choice(27, rng.choice([3, 12, 27]), replace=False)] = 1
     pairs, products = pairs_by_loops(Y, 4)
     monkeypatch.setattr(sleec, "_BLOCK", 7)
-    found = sleec.nearest_by_labels(sp.csr_array(Y), 4).tocoo()
+    found = sleec.nearest_by_labels(sp.csr_array(of_unit_length(Y)), 4).tocoo()
     stored = {(int(i), int(j)): v for i, j, v in zip(found.row, found.col, found.data, strict=True)}
-    assert stored == {pair: products[pair] for pair in pairs}
+    assert stored == pytest.approx({pair: products[pair] for pair in pairs}, abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [3, 12])
@@ -131,11 +143,11 @@ def test_sleec_embeds_by_singular_value_projection(size, monkeypatch):
         matrix = (vectors * values) @ vectors.T
         losses.append(np.sum((products - matrix)[omega] ** 2))
     assert np.all(np.diff(losses) < 0)
-    codes, found = sleec.embed(sp.csr_array(Y), size, 5, 0.0, 8)
+    codes, found = sleec.embed(sp.csr_array(of_unit_length(Y)), size, 5, 0.0, 8)
     np.testing.assert_allclose(found, losses, rtol=1e-8)
     np.testing.assert_allclose(codes @ codes.T, matrix, atol=1e-8)
     monkeypatch.setattr(sleec, "_DENSE", 10)
-    codes, found = sleec.embed(sp.csr_array(Y), size, 5, 0.0, 8)
+    codes, found = sleec.embed(sp.csr_array(of_unit_length(Y)), size, 5, 0.0, 8)
     np.testing.assert_allclose(codes @ codes.T, matrix, atol=1e-2)
 
 
@@ -151,8 +163,7 @@ def test_sleec_lets_the_nearest_codes_vote(form, monkeypatch):
         member = np.argmin(((X[:, None] - centres) ** 2).sum(axis=2), axis=1)
         for i, c in enumerate(member):
             rows = np.flatnonzero(member == c)
-            units = Y[rows] / np.maximum(np.sqrt(Y[rows].sum(axis=1, keepdims=True)), 1)
-            codes, _ = sleec.embed(sp.csr_array(units), 5, 15, 1e-3, 50)
+            codes, _ = sleec.embed(sp.csr_array(of_unit_length(Y[rows])), 5, 15, 1e-3, 50)
             V = np.linalg.solve(X[rows].T @ X[rows] + np.eye(X.shape[1]), X[rows].T @ codes)
             np.testing.assert_allclose(clusters[c].weights, V, atol=1e-6)
             apart = np.round(np.sum((X[rows] @ V - X[i] @ V) ** 2, axis=1), 9)

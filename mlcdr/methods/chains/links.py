@@ -23,10 +23,12 @@ from typing_extensions import Self
 from mlcdr.methods.constraints import learned, parameter
 from mlcdr.methods.contracts import (
     as_dense,
+    certain_score,
     declared,
     fit_selector,
     has_decision_function,
     has_probabilities,
+    log_probabilities,
     takes_moments,
 )
 from mlcdr.methods.learners.binary import LinearBinaryClassifier
@@ -86,7 +88,8 @@ class Link:
     model : estimator or None
         None where a classifier's label was the same in all training rows.
     constant : float
-        Without a model, the score: ½ for a label always present in training, −½ for one never present. With a model, 0.
+        Without a model, the score: positive for a label always present in training, negative for one never present.
+        Its size is ½, or, where scores are log odds, that of a probability of 1. With a model, 0.
     columns : array of int, or None
         The features that it uses; None: all.
     """
@@ -122,8 +125,14 @@ class Link:
         X, y = part.rows()
         y = as_dense(y)[:, 0]
         if is_classifier(model) and y.min() == y.max():
-            return cls(None, float(y[0]) - 0.5, columns)
+            return cls.of_constant_label(estimator, y[0], columns)
         return cls(model.fit(X, y), 0.0, columns)
+
+    @classmethod
+    def of_constant_label(cls, estimator: Any, value: float, columns: NDArray[np.intp] | None = None) -> Link:
+        """The link of a label that was `value` in all training rows."""
+        score = certain_score(estimator)
+        return cls(None, score if value else -score, columns)
 
     @classmethod
     def fitted_each(
@@ -137,8 +146,9 @@ class Link:
         return [cls.fitted(estimator, moments, k, inputs[k], selector.beside(k, inputs[k])) for k in labels]
 
     def score(self, X: Any, values: Array | None = None) -> Array:
-        """Scores (n,) for features X (n×d) and the labels used (n×q): positive where the label
-        is predicted.
+        """Scores (n,) for features X (n×d) and the labels used (n×q): positive where the label is predicted.
+
+        They are the estimator's decision function, or its log odds, or (a regressor) its prediction less ½.
         """
         if self.model is None:
             return np.full(X.shape[0], self.constant)
@@ -148,7 +158,8 @@ class Link:
         if has_decision_function(self.model):
             return np.asarray(self.model.decision_function(seen), dtype=np.float64)
         if has_probabilities(self.model):
-            return self.model.predict_proba(seen)[:, 1] - 0.5
+            logs = log_probabilities(self.model, seen)
+            return np.asarray(logs[:, 1] - logs[:, 0])
         return np.asarray(self.model.predict(seen), dtype=np.float64).reshape(X.shape[0]) - 0.5
 
     def log_odds(self, X: Any, values: Array | None = None) -> Array:
@@ -158,8 +169,7 @@ class Link:
         seen = self._seen(X, values)
         if isinstance(self.model, LogisticRegression):
             return np.clip(self.model.scores(seen), -CERTAIN, CERTAIN)
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.model.predict_proba(seen))
+        logs = log_probabilities(self.model, seen)
         return np.clip(logs[:, 1] - logs[:, 0], -CERTAIN, CERTAIN)
 
     def log_odds_at(self, X: Any, rows: NDArray[np.intp], values: Array) -> Array:

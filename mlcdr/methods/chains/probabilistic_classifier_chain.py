@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import HasMethods
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.links import Array
 from mlcdr.methods.constraints import COUNT, FRACTION, SEED, one_of, parameter
+from mlcdr.methods.contracts import LEAST_LOG
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 
 _MOST_EXACT = 15
@@ -40,7 +41,8 @@ class ProbabilisticClassifierChain(ClassifierChain):
     extensions of probability at least ε; a label set that has none keeps its more probable extension only. It finds the
     most probable label set if this has at least probability ε, and grows at most 2/ε label sets per instance.
 
-    The probability of a label is its marginal; for an inexact search, the marginal over the label sets found.
+    The probability of a label is its marginal; for an inexact search, the marginal over the label sets found. Its score
+    is the logarithm of the odds of the marginal.
 
     Cost: K fits of the estimator, to d, …, d + K − 1 features; for a new instance the label sets that are grown, 2^K,
     `width` or 2/ε, times K²/2 (with logistic regression; K predictions for each with another estimator).
@@ -83,24 +85,27 @@ class ProbabilisticClassifierChain(ClassifierChain):
         super()._fit_links(estimator, moments)
 
     def _scores(self, X: Any) -> Array:
-        return self._searched(X)[1] - 0.5
+        return self._searched(X)[2]
 
     def _labels(self, X: Any) -> NDArray[Any]:
-        most_probable, marginals = self._searched(X)
+        most_probable, marginals, _ = self._searched(X)
         return marginals > 0.5 if self.minimise == "hamming" else most_probable
 
     def _probabilities(self, X: Any) -> Array:
         return self._searched(X)[1]
 
-    def _searched(self, X: Any) -> tuple[Array, Array]:
-        """The most probable label sets and the probabilities of the labels (n×K each)."""
+    def _searched(self, X: Any) -> tuple[Array, Array, Array]:
+        """The most probable label sets, the probabilities of the labels and their log odds (n×K each).
+
+        The log odds are those of the two sums, not of p and 1 − p, which loses the order of labels that are certain.
+        """
         n, K = X.shape[0], len(self.links_)
         search = self.search
         if search == "auto":
             search = "exact" if K <= _MOST_EXACT else "beam"
         each = {"exact": 2.0**K, "beam": 2.0 * self.width, "epsilon": min(2.0**K, 2 / self.epsilon)}[search]
         step = max(1, int(_MOST_NODES / each))
-        best, marginals = np.empty((n, K)), np.empty((n, K))
+        best, marginals, odds = np.empty((n, K)), np.empty((n, K)), np.empty((n, K))
         for start in range(0, n, step):
             part = slice(start, start + step)
             rows, predicted, logs = self._grown(X[part], search)
@@ -108,8 +113,13 @@ class ProbabilisticClassifierChain(ClassifierChain):
             best[part, self.order_] = predicted[np.lexsort((-logs, rows))[first]]
             weights = np.exp(logs - np.maximum.reduceat(logs, first)[rows])
             shares = weights / np.add.reduceat(weights, first)[rows]
-            marginals[part, self.order_] = np.minimum(np.add.reduceat(shares[:, None] * predicted, first), 1.0)
-        return best, marginals
+            present = np.add.reduceat(shares[:, None] * predicted, first)
+            absent = np.add.reduceat(shares[:, None] * (1 - predicted), first)
+            marginals[part, self.order_] = np.minimum(present, 1.0)
+            with np.errstate(divide="ignore"):
+                logs_of_odds = np.log(present) - np.log(absent)
+            odds[part, self.order_] = np.clip(logs_of_odds, LEAST_LOG, -LEAST_LOG)
+        return best, marginals, odds
 
     def _grown(self, X: Any, search: str) -> tuple[NDArray[np.intp], Array, Array]:
         """The label sets at which a search ends: the row of X (m,), the labels (m×K) in the chain's order, log p (m,).

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mlcdr.methods.classifiers.multiclass import MultiClass
 from mlcdr.methods.constraints import learned
+from mlcdr.methods.contracts import certain_score
 from mlcdr.methods.multilabel import Array, MetaClassifier
 
 
@@ -23,8 +24,9 @@ class LabelPowerset(MetaClassifier):
 
     Label sets that were never seen are never predicted. Classes are numbered in the order of the label sets read as
     binary numbers, first label first; ties go to the estimator's first class. A label's score is the largest score of
-    the sets with it minus the largest of those without it, positive exactly where it is predicted (±½ where all sets
-    agree on the label). Cost: one fit of the estimator to C ≤ min(n, 2^K) classes.
+    the sets with it minus the largest of those without it, positive exactly where it is predicted. The scores of a
+    classifier without a decision function are log probabilities. Where all sets agree on the label the score is ±½, or
+    ±745 of log probabilities. Cost: one fit of the estimator to C ≤ min(n, 2^K) classes.
 
     Parameters
     ----------
@@ -49,9 +51,10 @@ class LabelPowerset(MetaClassifier):
     def _scores(self, X: Any) -> Array:
         of_sets = self.model_.scores(X)
         scores = np.empty((X.shape[0], self.label_sets_.shape[1]))
+        certain = certain_score(self._own_estimator())
         for k, there in enumerate(self.label_sets_.T.astype(bool)):
             if there.all() or not there.any():
-                scores[:, k] = there[0] - 0.5
+                scores[:, k] = certain if there[0] else -certain
             else:
                 scores[:, k] = of_sets[:, there].max(axis=1) - of_sets[:, ~there].max(axis=1)
         return scores

@@ -65,7 +65,7 @@ class LIFT(MetaClassifier):
             fewer = min(len(positive), len(negative))
             if fewer == 0:
                 self.centres_.append(np.zeros((0, X.shape[1])))
-                self.links_.append(Link(None, float(y[0]) - 0.5))
+                self.links_.append(Link.of_constant_label(estimator, y[0]))
                 continue
             m = n_kept(float(self.ratio), fewer, "ceiling")
             centres = np.vstack([self._centres(X[rows], m, rng) for rows in (positive, negative)])

@@ -17,7 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import get_tags
 
-from mlcdr.methods.contracts import fit, has_decision_function, has_probabilities
+from mlcdr.methods.contracts import fit, has_decision_function, has_probabilities, log_probabilities
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.multilabel import Array
 from mlcdr.numerics.moments import Moments
@@ -64,7 +64,7 @@ class MultiClass:
         return found
 
     def scores(self, X: Any) -> Array:
-        """The score of each class (n×C): decision values, probabilities or a regressor's predictions."""
+        """The score of each class (n×C): decision values, log probabilities or a regressor's predictions."""
         if self.model is None:
             return np.zeros((X.shape[0], 1))
         if not is_classifier(self.model):
@@ -73,7 +73,7 @@ class MultiClass:
             predicted = np.asarray(self.model.decision_function(X), dtype=np.float64)
             return np.column_stack((-predicted, predicted)) if predicted.ndim == 1 else predicted
         if has_probabilities(self.model):
-            return np.asarray(self.model.predict_proba(X), dtype=np.float64)
+            return log_probabilities(self.model, X)
         return np.eye(self.n_classes)[self.predict(X)]
 
     def predict(self, X: Any) -> NDArray[np.intp]:

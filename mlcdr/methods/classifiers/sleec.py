@@ -43,7 +43,8 @@ class SLEEC(MultilabelClassifier):
        large ones the first), and their mirror images;
     2. codes Z (n×M) minimise Σ_Ω (y_iᵀy_j − z_iᵀz_j)² by singular value projection: M ← the projection of
        M + P_Ω(YYᵀ − M) on the positive semidefinite matrices of rank M, until that sum falls by less than `tol` times
-       its value at M = 0; it never rises;
+       its value at M = 0; it never rises. Where the M-th eigenvalue equals the next, the projection is not unique, and
+       rounding chooses one;
     3. V minimises ‖Z − XV‖² + α‖V‖² (d×M).
 
     A new row goes to the nearest cluster of each learner, and its k nearest rows there by codes Vx vote; learners are
@@ -148,13 +149,20 @@ class _Cluster:
 def nearest_by_labels(Y: Any, k: int) -> Any:
     """The k rows of largest inner product with each row of Y (n×K, CSR), and mirrored: CSR (n×n) of the products.
 
-    Products that are 0 are stored, too. Ties go to the first rows, but each row itself comes before all others.
+    Y holds label sets of unit length. Products that are 0 are stored, too. Ties go to the first rows, but each row
+    itself comes before all others.
     """
     n = Y.shape[0]
     k, found = min(k, n), []
-    turned = sp.csr_array(Y.T)
+    # With c common labels of a and b, the product is c/√(ab). Equal ones may differ in their last bit, and so decide
+    # which is first; equal c²/(ab), of whole numbers, do not.
+    sets = sp.csr_array((np.ones(Y.nnz), Y.indices, Y.indptr), shape=Y.shape)
+    sizes = np.maximum(np.diff(Y.indptr), 1.0)
+    turned = sp.csr_array(sets.T)
     for start in range(0, n, _BLOCK):
-        distances = -dense(Y[start : start + _BLOCK] @ turned)
+        block = slice(start, start + _BLOCK)
+        common = dense(sets[block] @ turned)
+        distances = -(common**2) / np.outer(sizes[block], sizes)
         place = np.arange(len(distances))
         distances[place, start + place] -= 0.5  # no product exceeds a row's own
         found.append(np.nonzero(mark_nearest(distances, k))[1] if k < n else np.tile(np.arange(n), len(distances)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -31,6 +31,8 @@ class PBR(LinearLabelSpace):
     labels_ : array of shape (M,)
         The chosen labels, in order.
     """
+
+    decodes_constants: ClassVar[bool] = True  # a label not chosen is predicted absent, whatever it was
 
     random_state: Any = parameter(None, SEED)
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Self
 
 from mlcdr.methods.bases import ClassifierMixin
-from mlcdr.methods.constraints import BOOLEAN, COUNT, learned, parameter
+from mlcdr.methods.constraints import BOOLEAN, COUNT, learned, one_of, parameter
 from mlcdr.methods.contracts import Learner
 from mlcdr.methods.learners.c45_tree import Array, ClassTree, fit_tree
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
@@ -32,7 +32,8 @@ class C45(ClassifierMixin, Learner):
     leaves at least max(`min_instances`, min(n/(10C), 25)) of the n rows on either side; log₂(possible cuts)/n is taken
     from its gain. Of the features whose gain is positive and not below the average of these, the one with the largest
     gain ratio: the gain by the entropy of (n_l/n, n_r/n). c is the largest value of x_j in the training set not above
-    the middle of the cut. A node is a leaf if it has fewer than 2 `min_instances` rows, one class, or no such feature.
+    the middle of the cut. Values nearer than 1e-5 of the feature's range in the training set are not cut apart. A node
+    is a leaf if it has fewer than 2 `min_instances` rows, one class, or no such feature.
 
     Pruning: the expected errors of a node with e errors on n rows are the upper limit of a confidence interval
     (`confidence`) for e. From the bottom up, a subtree is replaced by a leaf, or by its larger child, if that adds at
@@ -50,6 +51,8 @@ class C45(ClassifierMixin, Learner):
         Confidence level of the pruning; 0.25 is C4.5's default, smaller values prune more.
     pruned : bool
         False: the tree as it was grown.
+    gap : {"relative", "absolute"}
+        "absolute": values nearer than 1e-5 are not cut apart, whatever the feature's range, as in C4.5 and WEKA.
 
     Attributes
     ----------
@@ -66,6 +69,7 @@ class C45(ClassifierMixin, Learner):
     min_instances: int = parameter(2, COUNT)
     confidence: float = parameter(0.25, [Interval(Real, 0, 0.5, closed="right")])
     pruned: bool = parameter(True, BOOLEAN)
+    gap: str = parameter("relative", one_of("relative", "absolute"))
 
     def _validate_params(self) -> None:
         require_numba("c45")
@@ -95,7 +99,7 @@ class C45(ClassifierMixin, Learner):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         confidence = self.confidence if self.pruned else 0.0
-        self.tree_ = fit_tree(X, codes, len(self.classes_), self.min_instances, confidence)
+        self.tree_ = fit_tree(X, codes, len(self.classes_), self.min_instances, confidence, self.gap == "absolute")
         return self
 
     def predict_proba(self, X: Any) -> Array:

@@ -18,7 +18,7 @@ from mlcdr.methods.learners.m5.columns import Array, Columns, Indices
 from mlcdr.methods.learners.m5.compiled import compiled
 from mlcdr.numerics.sums import dense
 
-APART = 1e-5  # values nearer than this are not cut apart
+APART = 1e-5  # values nearer than this, as a share of the feature's range, are not cut apart
 SAME = 1e-6  # gains nearer than this are equal
 GAIN_SLACK = 1e-3  # how far below the average the gain of a chosen attribute may lie
 PRUNING_SLACK = 0.1  # how many more errors a simpler tree may have
@@ -79,9 +79,12 @@ class ClassTree:
         return found
 
 
-def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, confidence: float) -> ClassTree:
-    """The tree of classes y (n,) of {0, …, C − 1}; `confidence` 0: unpruned."""
+def fit_tree(
+    X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, confidence: float, absolute: bool = False
+) -> ClassTree:
+    """The tree of classes y (n,) of {0, …, C − 1}; `confidence` 0: unpruned; `absolute`: `APART` itself is the gap."""
     columns, n = Columns.of(X), len(y)
+    apart = np.full(columns.n_features, APART) if absolute else APART * _ranges(columns, n)
     y, table, goes_left = y.astype(np.int64), _table(n), np.zeros(n, dtype=np.bool_)
     rows, values = columns.rows.copy(), columns.values.copy()
     feature, threshold, right_of, rows_of = list[int](), list[float](), list[int](), list[Indices]()
@@ -93,7 +96,7 @@ def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, co
         if parent >= 0:
             right_of[parent] = node
         if len(here) >= 2 * min_instances and whole.max() < len(here):
-            j, cut = _best_test(rows, values, begin, end, y, whole, table, min_instances)
+            j, cut = _best_test(rows, values, begin, end, y, whole, table, min_instances, apart)
         if j >= 0:
             cut = _largest_below(columns, j, cut, n)
             goes_left[here] = cut >= 0.0
@@ -117,6 +120,15 @@ def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, co
     return tree
 
 
+def _ranges(columns: Columns, n: int) -> Array:
+    """The largest less the smallest value of each column (d,); those that are not stored are 0."""
+    first, last = columns.values[columns.starts[:-1]], columns.values[columns.starts[1:] - 1]
+    has_zeros = np.diff(columns.starts) < n
+    lowest = np.where(has_zeros, np.minimum(first, 0.0), first)
+    highest = np.where(has_zeros, np.maximum(last, 0.0), last)
+    return highest - lowest
+
+
 @compiled
 def _table(n):  # type: ignore[no-untyped-def]
     """The numbers c log₂ c of c = 0, …, n."""
@@ -127,11 +139,11 @@ def _table(n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _best_cut(rows, values, y, size, whole, zero, table, least, left, right):  # type: ignore[no-untyped-def]
+def _best_cut(rows, values, y, size, whole, zero, table, least, left, right, apart):  # type: ignore[no-untyped-def]
     """The best cut of a node by one attribute: (gain in bits, cuts that were possible, rows left, threshold).
 
     The stored `values` of the node's `rows` are ascending; `zero` counts the other rows' classes, `whole` those of
-    all; table[c] = c log₂ c. The gain is 0 without a cut.
+    all; table[c] = c log₂ c. Values nearer than `apart` are not cut. The gain is 0 without a cut.
     """
     n_classes = len(whole)
     sum_left = sum_right = 0.0
@@ -166,7 +178,7 @@ def _best_cut(rows, values, y, size, whole, zero, table, least, left, right):  #
         if n_left == size:
             break
         following = 0.0 if waiting and i == negatives else values[i]
-        if value + APART < following and n_left >= least and size - n_left >= least:
+        if value + apart < following and n_left >= least and size - n_left >= least:
             cuts += 1
             gain = (before - (table[n_left] - sum_left) - (table[size - n_left] - sum_right)) / size
             if gain > best + SAME:
@@ -204,8 +216,10 @@ def _divide(rows, values, begin, end, goes_left):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _best_test(rows, values, begin, end, y, whole, table, min_instances):  # type: ignore[no-untyped-def]
-    """The feature with the best gain ratio and where it is cut; −1 without one. `whole` counts the node's classes."""
+def _best_test(rows, values, begin, end, y, whole, table, min_instances, apart):  # type: ignore[no-untyped-def]
+    """The feature with the best gain ratio and where it is cut; −1 without one. `whole` counts the node's classes,
+    `apart` says how far apart two values of each feature must be.
+    """
     size, n_classes, d = whole.sum(), len(whole), len(begin)
     least = max(float(min_instances), min(0.1 * size / n_classes, 25.0))
     gains, ratios, cuts = np.zeros(d), np.zeros(d), np.zeros(d)
@@ -213,12 +227,14 @@ def _best_test(rows, values, begin, end, y, whole, table, min_instances):  # typ
     total, valid = 0.0, 0
     for j in range(d):
         run, run_values = rows[begin[j] : end[j]], values[begin[j] : end[j]]
-        if len(run) == 0 or (len(run) == size and run_values[0] + APART >= run_values[-1]):
+        if len(run) == 0 or (len(run) == size and run_values[0] + apart[j] >= run_values[-1]):
             continue
         zero[:] = whole
         for row in run:
             zero[y[row]] -= 1
-        gain, possible, n_left, cut = _best_cut(run, run_values, y, size, whole, zero, table, least, left, right)
+        gain, possible, n_left, cut = _best_cut(
+            run, run_values, y, size, whole, zero, table, least, left, right, apart[j]
+        )
         if possible == 0:
             continue
         gain -= np.log2(possible) / size

@@ -1,0 +1,48 @@
+"""What every estimator is given: masked arrays, and features whose squares are no numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.mifs import MIFS
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.ridge import Ridge
+from tests.methods.problems import as_sparse, problem
+
+X, Y = problem("plain")
+COMPOSED = ComposedClassifier(Ridge(), label_space=PLST())
+
+
+@pytest.mark.parametrize("estimator", [BinaryRelevance(), COMPOSED, MIFS()], ids=["classifier", "composed", "step"])
+def test_what_is_masked_is_missing(estimator):
+    """NumPy's own conversion shows the values below the mask."""
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[0, 0] = True
+    with pytest.raises(ValueError, match="X contains NaN"):
+        estimator.fit(np.ma.masked_array(X, mask), Y)
+    mask = np.zeros(Y.shape, dtype=bool)
+    mask[0, 0] = True
+    with pytest.raises(ValueError, match="y contains NaN"):
+        estimator.fit(X, np.ma.masked_array(Y, mask))
+    estimator.fit(np.ma.masked_array(X), np.ma.masked_array(Y))
+
+
+@pytest.mark.parametrize("make", [np.asarray, as_sparse], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("unit", "told"), [(2.0**500, "squares overflow"), (2.0**-1000, "squares vanish")])
+def test_features_whose_squares_are_no_numbers_are_refused(make, unit, told):
+    """Each estimator would be wrong in its own way: no end, other labels, or a raw error."""
+    for estimator in (BinaryRelevance(), COMPOSED, MIFS()):
+        with pytest.raises(ValueError, match=told):
+            estimator.fit(make(X * unit), Y)
+
+
+def test_a_row_with_one_tiny_value_is_predicted():
+    model = BinaryRelevance().fit(X, Y)
+    row = X[:1].copy()
+    row[0, 0] = 1e-200
+    assert model.predict(row).shape == (1, Y.shape[1])
+    with pytest.raises(ValueError, match="squares overflow"):
+        model.predict(row * 1e200)
