@@ -62,12 +62,7 @@ def test_a_label_never_positive_is_never_predicted(name):
         assert fitted(name, X, Y[:, kept]).predict(X).shape == (len(X), len(kept))
 
 
-OTHERWISE = pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="the learner gets the completed rows, too, which have hardly a label"
-)
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[OTHERWISE] * (name == "READER-LE")) for name in METHODS])
+@pytest.mark.parametrize("name", METHODS)
 def test_all_rows_unlabelled_but_one(name):
     """What is predicted is that row's label set: there is nothing else to learn from."""
     X, Y = problem("plain")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -39,7 +40,7 @@ OPTIONS: dict[str, dict[str, tuple[object, ...]]] = {
     "recall_at_k": {**AT_K, "of": ("all", "reachable")},
     "ndcg_at_k": AT_K,
     "psp_at_k": PROPENSITY,
-    "psndcg_at_k": PROPENSITY,
+    "psndcg_at_k": PROPENSITY | {"of": ("reachable", "k")},
     "log_loss": {"of": ("cell", "instance"), "clip": (2.0**-52, Numbers(open=True))},
     "brier_score": {"of": ("cell", "instance")},
 }
@@ -145,7 +146,7 @@ def test_one_error_coverage_and_average_precision_as_mulan_computes_them() -> No
 
 def top_by_loops(Y: np.ndarray, S: np.ndarray, k: int, weights: np.ndarray) -> dict[str, float]:
     """precision, recall and nDCG at k, R-precision, and the propensity-scored two as pyxclib defines them."""
-    found: dict[str, list[float]] = {name: [] for name in ("p", "r", "rp", "ndcg", "R", "ps", "ps*", "psn", "psn*")}
+    found: dict[str, list[float]] = defaultdict(list)
     for y, s in zip(Y, S, strict=True):
         order = np.argsort(-s, kind="stable")
         best = np.argsort(-(y * weights), kind="stable")
@@ -163,10 +164,17 @@ def top_by_loops(Y: np.ndarray, S: np.ndarray, k: int, weights: np.ndarray) -> d
         found["ps"].append(sum(gains) / k)
         found["ps*"].append(sum(most) / k)
         ideal = sum(discount[: max(1, min(size, k))])
-        found["psn"].append(sum(g * d for g, d in zip(gains, discount, strict=False)) / ideal)
-        found["psn*"].append(sum(g * d for g, d in zip(most, discount, strict=False)) / ideal)
+        gain = sum(g * d for g, d in zip(gains, discount, strict=False))
+        largest = sum(g * d for g, d in zip(most, discount, strict=False))
+        found["psn"].append(gain / ideal)
+        found["psn*"].append(largest / ideal)
+        ideal = sum(1 / np.log2(rank + 2) for rank in range(k))
+        found["psn of k"].append(gain / ideal)
+        found["psn* of k"].append(largest / ideal)
     means = {name: float(np.mean(values)) for name, values in found.items()}
-    return means | {"psp": means["ps"] / means["ps*"], "psndcg": means["psn"] / means["psn*"]}
+    shares = {"psp": "ps", "psndcg": "psn"}
+    found_of = {name: means[gain] / means[f"{gain}*"] for name, gain in shares.items()}
+    return means | found_of | {"psndcg of k": means["psn of k"] / means["psn* of k"]}
 
 
 def test_metrics_of_the_highest_labels_as_written_out() -> None:
@@ -183,6 +191,7 @@ def test_metrics_of_the_highest_labels_as_written_out() -> None:
                 ("psp_at_k", "psp", {}),
                 ("psp_at_k", "ps", {"normalise": False}),
                 ("psndcg_at_k", "psndcg", {}),
+                ("psndcg_at_k", "psndcg of k", {"of": "k"}),
             ):
                 np.testing.assert_allclose(value(ours, Y, S, k=k, **options), theirs[name], **EXACT, err_msg=ours)
                 few = METRICS[ours].of(outcome(Y, S, keep_top=3), {"k": k, **options})

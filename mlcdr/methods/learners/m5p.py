@@ -28,7 +28,8 @@ class M5P(Regressor):
 
     Growing: of all cuts x_j ≤ c that leave more than max(1, ⌊n/5⌋) rows on either side, the one with the largest
     v^⅕ − (n_l/n) v_l^⅕ − (n_r/n) v_r^⅕, where v is the variance of the targets; a node is a leaf if it has fewer than
-    `min_instances` rows, or less than 5 % of the root's standard deviation. Each inner node has a linear model over
+    `min_instances` rows, or less than 5 % of the root's standard deviation. Values of a feature, and scores, that
+    differ by less than 1e-6 are equal, as in WEKA, whatever their unit. Each inner node has a linear model over
     the features tested below it, simplified by Akaike's criterion (`m5/models.py`). Pruning, from the bottom up: the
     model takes the place of the subtree if its error times (n + 2v)/(n − v), with v parameters, is not larger.
     Smoothing: from leaf to root, a prediction p becomes (n p + 15 q)/(n + 15), with the parent's model's q.
@@ -95,12 +96,11 @@ class M5P(Regressor):
         Raises
         ------
         ValueError
-            When a feature or target is above 1e145 in size.
+            When a target is above 1e145 in size.
         """
-        for what, values in (("feature", X.data if sp.issparse(X) else X), ("target", Z)):
-            size = float(np.max(np.abs(values), initial=0.0))
-            if size > LARGEST:
-                raise ValueError(f"m5p squares what it is given, and a {what} of {size:.3g} is too large: scale it")
+        size = float(np.max(np.abs(Z), initial=0.0))
+        if size > LARGEST:
+            raise ValueError(f"m5p squares its targets, and one of {size:.3g} is too large: scale them")
         columns = Columns.of(X)
         self.trees_ = [self._tree(columns, target) for target in np.array(Z.T, order="C")]
 
