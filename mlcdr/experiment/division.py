@@ -25,7 +25,7 @@ from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment import fold_files
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.splits import AnySplits, FromFile, KFold, Predefined, Shuffle, seed_of
-from mlcdr.experiment.stratification import Integers, count_evidence, deal, part_sizes
+from mlcdr.experiment.stratification import Integers, count_evidence, deal, exchange, part_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +223,8 @@ def _draw(
         if len(sizes) < len(shares):
             few = f"{len(sizes)} groups of {name}, too few for {len(shares)} parts"
             raise ConfigError([f"splits.groups: {spec.groups} makes {few}"])
-        draw = partial(_stratify, spec.seed, name, shares, counts, sizes, group_of_row)
+        n_pairs = counts.shape[1] - labels.shape[1] if spec.stratified else 0
+        draw = partial(_stratify, spec.seed, name, shares, counts, n_pairs, sizes, group_of_row)
     return Splits(identities, tested, draw, (spec.seed, name))
 
 
@@ -238,11 +239,19 @@ def _shuffle(seed: int, name: str, shares: Sequence[int], n: int, repeat: int) -
 
 
 def _stratify(
-    seed: int, name: str, shares: Sequence[int], counts: Any, sizes: Integers, group_of_row: Integers, repeat: int
+    seed: int,
+    name: str,
+    shares: Sequence[int],
+    counts: Any,
+    n_pairs: int,
+    sizes: Integers,
+    group_of_row: Integers,
+    repeat: int,
 ) -> Integers:
     """The part of each row, where each part gets its share of the labels, or whole groups of rows."""
     words = _words(len(sizes), seed, name, repeat)
-    return deal(counts, sizes, shares, words)[group_of_row]
+    dealt = deal(counts, sizes, shares, words)
+    return exchange(dealt, counts[:, n_pairs:], sizes, shares)[group_of_row]
 
 
 def _words(n: int, seed: int, *names: str | int) -> np.ndarray:

@@ -17,7 +17,7 @@ from mlcdr.methods.provenance import digest_of_code, find_code, version_of
 from mlcdr.methods.registry import import_target
 from mlcdr.metrics import modules_of, target
 
-ENGINE = 1
+ENGINE = 2
 """Raised by hand whenever `experiment` or `execution` comes to compute other scores from the same methods and data: how
 splits, seeds and hidden labels are drawn, how fits are shared, how parameters are tuned, what is measured."""
 

@@ -86,7 +86,8 @@ def deal(counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.
     The label with the fewest rows left is dealt next (of equal ones the first): each of its items, in random order,
     goes to the part that lacks most of that label, of equal parts to that which lacks most rows, else to a random one.
     Items without labels come last. Two rules are not in the paper, and keep the sizes that were asked for: a part that
-    has its number of rows takes no more, and no part is left without an item.
+    has its number of rows takes no more, and no part is left without an item. They, and pairs of labels, can leave a
+    part without a label of which it should have one row; `exchange` mends it.
 
     Costs some 30 µs for an item, and 8 bytes for a label (or pair) and part. All numbers are whole: what is missing of
     a label in part j is m·sⱼ − Σs·(its rows there), for m rows with the label and shares sⱼ.
@@ -118,6 +119,50 @@ def deal(counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.
     dealt = np.empty_like(dealing.part)
     dealt[order] = dealing.part
     return dealt
+
+
+def exchange(part: Integers, counts: Any, sizes: Integers, shares: Sequence[int]) -> Integers:
+    """The part of each item, where two at a time have changed places: a part has a row of each label that it should have.
+
+    It should have one where its share of the rows with a label is 1 or more (in folds: a label with as many rows as
+    there are folds). Two items change places if they have the same size and neither is the last of such a label in its
+    part; the first two that can. A part stays without the label where there are none.
+
+    Parameters
+    ----------
+    part : array (items)
+        The parts that were dealt.
+    counts : csr_array (items × labels)
+        How many rows of an item have a label, without pairs.
+    sizes, shares
+        As in `deal`.
+    """
+    part = part.copy()
+    rows_of_label = np.asarray(counts.sum(axis=0))
+    is_due = np.outer(rows_of_label, shares) >= sum(shares)
+    has = sparse.csr_array(counts > 0, dtype=np.int64)
+    by_label = has.tocsc()
+    for j in range(len(shares)):
+        for label in np.flatnonzero(is_due[:, j]):
+            items = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
+            if j not in part[items]:
+                _bring(items, j, part, has, sizes, is_due)
+    return part
+
+
+def _bring(items: Integers, j: int, part: Integers, has: Any, sizes: Integers, is_due: NDArray[np.bool_]) -> None:
+    """Let the first of `items` that can change places with one of part j."""
+    members = sparse.csr_array((np.ones(len(part), np.int64), (part, np.arange(len(part)))))
+    held = (members @ has).toarray().T
+    is_last = ((held == 1) & is_due).astype(np.int64)
+    must_stay = (has @ is_last)[np.arange(len(part)), part] > 0
+    takers = np.flatnonzero((part == j) & ~must_stay)
+    for item in items[~must_stay[items]]:
+        equal = takers[sizes[takers] == sizes[item]]
+        if len(equal):
+            part[equal[0]] = part[item]
+            part[item] = j
+            return
 
 
 class _Dealing:

@@ -91,6 +91,17 @@ def test_labels_without_overlap_are_dealt_as_scikit_learn_does():
             np.testing.assert_array_equal(np.bincount(classes[fold == number], minlength=5), expected)
 
 
+@pytest.mark.parametrize("stratified", [True, "pairs"])
+def test_a_label_with_as_many_rows_as_folds_is_in_each_fold(stratified):
+    """Where labels are many and common, as in cal500, the rules on sizes alone leave one out, and so do pairs."""
+    rng = np.random.default_rng(2)
+    labels = rng.random((502, 174)) < rng.beta(0.6, 3.4, 174)
+    labels = labels[:, labels.sum(axis=0) >= 10]
+    fold = fold_of_rows(labels, stratified=stratified)
+    for number in range(10):
+        assert labels[fold == number].any(axis=0).all()
+
+
 def test_pairs_are_those_that_rows_have():
     found = label_pairs(sparse.csr_array(Y)).toarray()
     first, second = np.triu_indices(Y.shape[1], 1)
