@@ -320,7 +320,13 @@ def metrics() -> str:
     parts[-1] += (
         "against the frequency, `mlcdr report` has the means over the more and less frequent thirds of the labels, "
     )
-    parts[-1] += "and `mlcdr compare --by-label` which labels each method wins. There are:\n"
+    parts[-1] += (
+        "and `mlcdr compare --by-label` which labels each method wins. A label counts as in the metric called `macro_…` with "
+    )
+    parts[-1] += (
+        "its default options, so that one is the mean of the others: a label that is neither true nor predicted "
+    )
+    parts[-1] += "has an F1 of 0, and one that is never there has no line for `auc`. There are:\n"
     parts += [f"- `{each.name}`: {each.description}" for each in BY_LABEL.values()]
     parts += [
         "\n## The same elsewhere\n",

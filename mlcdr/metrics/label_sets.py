@@ -88,6 +88,11 @@ def _of_labels(o: Outcome, statistic: Statistic, **options: Any) -> Array:
     return ratio(*statistic(*o.counts.of_labels, o.counts.n_instances, **options))
 
 
+def _of_each_label(o: Outcome, statistic: Statistic) -> Array:
+    """The statistic of each label (K,), 0 where its denominator is 0: what the macro average counts by default."""
+    return np.nan_to_num(_of_labels(o, statistic))
+
+
 def _macro(o: Outcome, zero_division: float | str, statistic: Statistic, **options: Any) -> float:
     return mean(_of_labels(o, statistic, **options), zero_division)
 
@@ -216,7 +221,7 @@ def _wrong(o: Outcome) -> Array:
 BY_LABEL: tuple[LabelMetric, ...] = (
     LabelMetric("hamming_loss", "share of instances for which the label is wrong", False, _wrong),
     *(
-        LabelMetric(name, formula, True, partial(_of_labels, statistic=statistic))
+        LabelMetric(name, formula, True, partial(_of_each_label, statistic=statistic))
         for name, (statistic, _, formula) in _STATISTICS.items()
     ),
 )

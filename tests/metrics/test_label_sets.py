@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from mlcdr.metrics import Counts, Outcome, evaluate
+from mlcdr.metrics import BY_LABEL, METRICS, Counts, Outcome, Scores, evaluate, evaluate_labels
 
 EXACT = 1e-12
 SCORES = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score, "jaccard": sk.jaccard_score}
@@ -50,6 +50,18 @@ def test_agrees_with_scikit_learn(Y, P):
             warnings.simplefilter("ignore")  # of a mean over nothing
             skipped = theirs[name](zero_division=np.nan)
         assert value(name, Y, P, zero_division="skip") == pytest.approx(skipped, nan_ok=True, abs=EXACT), name
+
+
+@pytest.mark.parametrize(("Y", "P"), list(pairs()))
+def test_a_macro_average_is_the_mean_of_its_labels(Y, P):
+    """Labels that are never true or predicted count in both alike."""
+    outcome = Outcome(Counts(Y, P), Scores(Y, P.astype(float)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a mean over nothing
+        for name in BY_LABEL:
+            if f"macro_{name}" in METRICS:
+                mean = np.nanmean(evaluate_labels(outcome, [name])[name])
+                assert evaluate(outcome, {"m": (f"macro_{name}", {})})["m"] == pytest.approx(mean, nan_ok=True)
 
 
 @pytest.mark.parametrize(("Y", "P"), list(pairs()))
