@@ -312,21 +312,13 @@ def metrics() -> str:
         parts.append("")
     parts += [
         "## Each label by itself\n",
-        "With `by_label: [f1, average_precision]` a run writes `labels.csv`: dataset, ",
+        "With `by_label: [f1, average_precision]` a run writes `labels.csv`: dataset, method, split, label, "
+        "metric, value and frequency (the share of all rows). `mlcdr plot` draws each metric against the "
+        "frequency, `mlcdr report` has the means over the more and less frequent thirds of the labels, and `mlcdr "
+        "compare --by-label` which labels each method wins. A label counts as in the metric called `macro_…` with "
+        "its default options, so that this metric is the mean of the labels': a label that is neither true nor "
+        "predicted has an F1 of 0, and one that is never there has no line for `auc`. There are:\n",
     ]
-    parts[-1] += (
-        "method, split, label, metric, value and frequency (the share of all rows). `mlcdr plot` draws each metric "
-    )
-    parts[-1] += (
-        "against the frequency, `mlcdr report` has the means over the more and less frequent thirds of the labels, "
-    )
-    parts[-1] += (
-        "and `mlcdr compare --by-label` which labels each method wins. A label counts as in the metric called `macro_…` with "
-    )
-    parts[-1] += (
-        "its default options, so that one is the mean of the others: a label that is neither true nor predicted "
-    )
-    parts[-1] += "has an F1 of 0, and one that is never there has no line for `auc`. There are:\n"
     parts += [f"- `{each.name}`: {each.description}" for each in BY_LABEL.values()]
     parts += [
         "\n## The same elsewhere\n",

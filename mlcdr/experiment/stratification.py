@@ -122,9 +122,9 @@ def deal(counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.
 
 
 def exchange(part: Integers, counts: Any, sizes: Integers, shares: Sequence[int]) -> Integers:
-    """The part of each item, where two at a time have changed places: a part has a row of each label that it should have.
+    """The part of each item, after pairs of them have changed places so that each part has the labels that it should.
 
-    It should have one where its share of the rows with a label is 1 or more (in folds: a label with as many rows as
+    A part should have a label where its share of the rows with it is 1 or more (in folds: a label with as many rows as
     there are folds). Two items change places if they have the same size and neither is the last of such a label in its
     part; the first two that can. A part stays without the label where there are none.
 
