@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +26,19 @@ def format_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
+NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""A finite number as programs write it. Python also takes `1_0` and the digits of other scripts."""
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, or infinite, as the files of a results folder have it."""
+    return text in ("inf", "-inf") or NUMBER.fullmatch(text) is not None
+
+
 def as_numbers(texts: pd.Series) -> pd.Series:
     """A column of texts as whole numbers or numbers, if all of them are; else the texts as they are."""
+    if not texts.map(is_number).all():
+        return texts
     for kind in (int, float) if len(texts) else ():
         with contextlib.suppress(ValueError, OverflowError):  # of more than 64 bits
             return texts.astype(kind)

@@ -137,9 +137,10 @@ def _as_user_errors() -> Iterator[None]:
 def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = False, **options: Any) -> RunReport:
     """Call `mlcdr.execution.runner.run`, which takes the `options`, and show its progress on standard error."""
     from mlcdr.execution import runner
+    from mlcdr.tables.layouts import write_out
 
     with make_listener(quiet) as listener:
-        return runner.run(experiment, out, jobs, listener=listener, **options)
+        return runner.run(write_out(experiment), out, jobs, listener=listener, **options)
 
 
 def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:

@@ -22,11 +22,11 @@ from typing import BinaryIO
 import numpy as np
 from scipy import sparse
 
+from mlcdr.csv_files import NUMBER
 from mlcdr.data.arff_header import Attribute, read_header
 from mlcdr.data.lines import BLANKS, IN_ROW, Line, fail_unreadable, list_values, quote
 from mlcdr.data.table import Origin, Origins, Table
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[ \t\r\n]*([0-9]{1,9})[ \t]")
 _SPARSE_ROW = "a sparse row is {index value, ...}, with indices from 0"
 _EMPTY = re.compile(r"\{[ \t\r\n]*\}")

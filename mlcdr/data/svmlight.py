@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.arff import NUMBER
+from mlcdr.csv_files import NUMBER
 from mlcdr.data.files import path_of_names
 from mlcdr.data.lines import Line, fail, quote
 from mlcdr.data.packed import open_data

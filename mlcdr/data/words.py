@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 import pandas as pd
 
-from mlcdr.data.arff import NUMBER
+from mlcdr.csv_files import NUMBER
 from mlcdr.data.csv_table import NUMBER_LIKE
 from mlcdr.data.encoding import BINARY, MANY_ROWS
 from mlcdr.data.lines import fail, quote

@@ -24,6 +24,8 @@ from mlcdr.methods.component import Component, find_failure, find_wrong_values
 from mlcdr.methods.declarations import RENAMED
 from mlcdr.methods.registry import resolve
 
+MOST_LAYOUTS = 200
+"""The most tables, and the most figures, of an experiment."""
 MAX_TRIALS = 10_000_000
 """The most trials of a plan, which is kept in memory."""
 
@@ -40,6 +42,7 @@ class Asked:
         Their names in the results; None where one cannot be read, so that it is not known what is measured.
     methods : tuple of str
         Their names.
+    n_datasets : int
     sweep : dict
         Swept path → number of values.
     """
@@ -48,6 +51,7 @@ class Asked:
     figures: tuple[LayoutSpec | None, ...]
     metrics: tuple[str, ...] | None
     methods: tuple[str, ...]
+    n_datasets: int
     sweep: dict[str, int]
 
 
@@ -74,7 +78,7 @@ def check(draft: Draft, datasets: Sequence[str], also: Check | None) -> None:
     for varied in list_varied(draft.sweep, draft.methods()):
         _check_varied(varied, draft)
     if also is not None:
-        _check_layouts(draft, also)
+        _check_layouts(draft, len(datasets), also)
 
 
 def _measured(draft: Draft) -> list[str] | None:
@@ -104,14 +108,20 @@ def _check_metrics(draft: Draft) -> None:
                 draft.add((key, i, "metric"), text)
 
 
-def _check_layouts(draft: Draft, also: Check) -> None:
+def _check_layouts(draft: Draft, n_datasets: int, also: Check) -> None:
     """Report what `also` finds wrong with the tables and figures in which nothing is wrong by itself."""
+    for key in ("tables", "figures"):
+        number = len(draft.values.get(key) or ())
+        if number > MOST_LAYOUTS:
+            draft.add((key,), f"{number} {key}; an experiment may have {MOST_LAYOUTS}")
+            return
     metrics = _measured(draft)
     asked = Asked(
         tuple(draft.values.get("tables") or ()),
         tuple(draft.values.get("figures") or ()),
         metrics=None if metrics is None else tuple(metrics),
         methods=tuple(draft.values.get("methods") or ()),
+        n_datasets=n_datasets,
         sweep={path: len(values) for path, values in draft.sweep.items() if isinstance(values, list)},
     )
     # where only its metric is not measured, the entry is checked all the same

@@ -101,6 +101,16 @@ class LayoutSpec(Strict):
     metric: str | None = None
     options: dict[str, Any] = {}
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the options are a whole layout, and `layout` only its name."""
+        return "kind" in self.options
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the layout is a file of the user's."""
+        return self.layout.endswith((".yaml", ".yml")) and not self.is_whole
+
     def showing(self, labels: Sequence[str]) -> "LayoutSpec":
         """The layout with its metric's name as in the results, which are listed, if another name of it is written."""
         if self.metric is None or self.metric in labels:
@@ -301,9 +311,10 @@ def _read_layout(written: Any, info: ValidationInfo) -> Any:
         problems = find_by(check_line, layout, at)
         if problems:
             raise refusal(*problems)
-        if layout.endswith((".yaml", ".yml")):
-            layout = beside(layout, draft_of(info).folder)
-    return LayoutSpec(layout=layout, metric=written.get("metric"), options=options)
+    entry = LayoutSpec(layout=layout, metric=written.get("metric"), options=options)
+    if entry.is_file:
+        return entry.model_copy(update={"layout": beside(entry.layout, draft_of(info).folder)})
+    return entry
 
 
 Dataset = Annotated[DatasetSpec, BeforeValidator(_read_dataset)]

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from mlcdr.errors import ConfigError, describe, report_memory
 from mlcdr.experiment import consistency
 from mlcdr.experiment.draft import MAX_PROBLEMS, Draft
 from mlcdr.experiment.entries import (
     DatasetSpec,
+    LayoutSpec,
     MeasuredMetric,
     MetricSpec,
     check_mapping,
@@ -244,6 +245,18 @@ class _Recorded(Experiment):
     datasets: AnyNumber[Annotated[DatasetSpec, BeforeValidator(_dataset)]] = ()
     metrics: AnyNumber[Annotated[MetricSpec, BeforeValidator(_metric)]] = ()
     methods: dict[str, Annotated[MethodSpec, BeforeValidator(_method)]] = Field(default_factory=dict)
+
+    @field_validator("tables", "figures")
+    @classmethod
+    def _refuse_files(cls, entries: tuple[LayoutSpec, ...]) -> tuple[LayoutSpec, ...]:
+        """A stranger's folder would show a file of the reader's."""
+        for entry in entries:
+            if entry.is_file:
+                raise ValueError(
+                    f"a results folder names layouts of mlcdr or holds them, not {entry.layout}; "
+                    "`mlcdr run` of its config writes it so"
+                )
+        return entries
 
 
 @report_memory

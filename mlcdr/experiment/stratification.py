@@ -125,8 +125,8 @@ def exchange(part: Integers, counts: Any, sizes: Integers, shares: Sequence[int]
     """The part of each item, after pairs of them have changed places so that each part has the labels that it should.
 
     A part should have a label where its share of the rows with it is 1 or more (in folds: a label with as many rows as
-    there are folds). Two items change places if they have the same size and neither is the last of such a label in its
-    part; the first two that can. A part stays without the label where there are none.
+    there are folds). Two items change places if they have the same size and no part loses the last row of such a label;
+    the first two that can. A part stays without the label where there are none.
 
     Parameters
     ----------
@@ -153,14 +153,17 @@ def exchange(part: Integers, counts: Any, sizes: Integers, shares: Sequence[int]
 def _bring(items: Integers, j: int, part: Integers, has: Any, sizes: Integers, is_due: NDArray[np.bool_]) -> None:
     """Let the first of `items` that can change places with one of part j."""
     members = sparse.csr_array((np.ones(len(part), np.int64), (part, np.arange(len(part)))))
-    held = (members @ has).toarray().T
-    is_last = ((held == 1) & is_due).astype(np.int64)
-    must_stay = (has @ is_last)[np.arange(len(part)), part] > 0
-    takers = np.flatnonzero((part == j) & ~must_stay)
-    for item in items[~must_stay[items]]:
-        equal = takers[sizes[takers] == sizes[item]]
-        if len(equal):
-            part[equal[0]] = part[item]
+    is_last = ((members @ has).toarray().T == 1) & is_due
+    for item in items:
+        own = has[[item]].toarray()[0] > 0
+        takers = np.flatnonzero((part == j) & (sizes == sizes[item]))
+        theirs = has[takers]
+        needed = (own & is_last[:, part[item]]).astype(np.int64)
+        lost = (~own & is_last[:, j]).astype(np.int64)
+        can = (theirs @ needed == needed.sum()) & (theirs @ lost == 0)
+        if can.any():
+            other = takers[can][0]
+            part[other] = part[item]
             part[item] = j
             return
 

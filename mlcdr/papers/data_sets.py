@@ -22,7 +22,8 @@ from mlcdr.papers.judging import Rules, Verdict, rules_for
 from mlcdr.papers.printed import KEY, load_facts_table, n_places, read_numbers
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import DatasetsLayout
-from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, template, text
+from mlcdr.tables.patterns import template
+from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import as_texts
 

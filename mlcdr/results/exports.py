@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlcdr.csv_files import read_csv
+from mlcdr.csv_files import is_number, read_csv
 from mlcdr.errors import ResultsError
 from mlcdr.results.frame import CHOSEN, LABELS, LARGEST, SCORES, SUMMARY, drop_undefined, keys_of, paths_of, summarise
 from mlcdr.whole_files import is_regular_file, write_atomically
@@ -139,8 +139,8 @@ def read_frame(path: Path, last: Mapping[str, type], gaps: bool = False) -> pd.D
     _refuse_columns(path, header, last)
     frame = pd.DataFrame(cells, index=list(rows)[1:], columns=header)
     if "split" in last:
-        is_number = frame["split"].str.fullmatch(r"\d{1,9}").astype(bool)
-        refuse(path, frame, ~is_number, "column split: {split!r} is not the number of a split")
+        is_split = frame["split"].str.fullmatch("[0-9]{1,9}").astype(bool)
+        refuse(path, frame, ~is_split, "column split: {split!r} is not the number of a split")
         frame["split"] = frame["split"].astype(int)
     for name, kind in last.items():
         if kind is float:
@@ -169,13 +169,10 @@ def read_number(
     gaps: bool = False,
 ) -> float:
     """A column's number; with `gaps`, the text may also be empty or NaN, which gives NaN."""
-    try:
-        value = float(text or "nan")
-    except ValueError:
-        value, gaps = math.nan, False
-    if math.isnan(value) and not gaps:
+    known = gaps if text in ("", "nan") else is_number(text)
+    if not known:
         raise ResultsError(f"{path}:{line}: column {column}: {text!r} is not a number")
-    return value
+    return float(text or "nan")
 
 
 def refuse(

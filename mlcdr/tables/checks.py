@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from mlcdr.experiment.consistency import Asked
 from mlcdr.experiment.problems import Problem
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout
+
+MOST_PANELS = 100
+"""Of a figure; more are too small to read, and hundreds too large a picture to draw."""
 
 if TYPE_CHECKING:  # a config is checked without it
     from mlcdr.results.results import Results
@@ -28,7 +32,7 @@ def find_problems(asked: Asked) -> Iterator[Problem]:
                 measured = (*measured, entry.metric)  # whether it is has been checked
             try:
                 layout = layouts.load(models[key], entry).settle(asked.sweep, metrics)
-                found = find_misfits(layout, measured, asked.methods, asked.sweep)
+                found = find_misfits(layout, measured, asked.methods, asked.n_datasets, asked.sweep)
             except ResultsError as error:
                 found = [Problem((), line) for line in str(error).splitlines()]
             for problem in found:
@@ -37,7 +41,7 @@ def find_problems(asked: Asked) -> Iterator[Problem]:
 
 def refuse_misfits(layout: TableLayout | FigureLayout, name: str, results: Results) -> None:
     """Raise a ResultsError if a settled layout of this name needs what the results lack."""
-    if found := find_misfits(layout, results.metrics, results.methods, results.sweep):
+    if found := find_misfits(layout, results.metrics, results.methods, len(results.datasets), results.sweep):
         raise ResultsError(f"{results.folder}: layout {name}: {'; '.join(problem.text for problem in found)}")
 
 
@@ -45,6 +49,7 @@ def find_misfits(
     layout: TableLayout | FigureLayout,
     metrics: Sequence[str] | None,
     methods: Sequence[str],
+    n_datasets: int,
     sweep: Mapping[str, int],
 ) -> list[Problem]:
     """Each thing that a settled layout needs and an experiment lacks.
@@ -55,6 +60,7 @@ def find_misfits(
     metrics : sequence of str or None
         The metrics that are measured; None: not known, so that none is missing.
     methods : sequence of str
+    n_datasets : int
     sweep : mapping
         Swept path → number of values.
     """
@@ -63,6 +69,8 @@ def find_misfits(
         rules = _check_table(layout, methods, sweep)
     else:
         rules = _check_axes(layout, sweep)
+        n_panels = _count_panels(layout, len(metrics or ()), n_datasets)
+        rules[f"has {n_panels} panels; a figure may have {MOST_PANELS}"] = n_panels > MOST_PANELS
         if layout.draw == "scatter":
             wanted.append(layout.x)
     problems = []
@@ -76,6 +84,16 @@ def find_misfits(
             text = f"needs a sweep of {path}{suggest_name(path, sweep)} (swept: {_join(sweep)})"
             problems.append(Problem((), text))
     return problems + [Problem((), text) for text, is_broken in rules.items() if is_broken]
+
+
+def _count_panels(layout: FigureLayout, n_metrics: int, n_datasets: int) -> int:
+    """How many panels a figure has, of the metrics and data sets that it does not choose among."""
+    chosen = layout.chosen_metrics
+    numbers = {
+        "metrics": n_metrics if chosen is None else len(chosen),
+        "datasets": n_datasets if layout.datasets is None else len(layout.datasets),
+    }
+    return math.prod(numbers[kind] for kind in layout.panels_of.split("_by_"))
 
 
 def _join(sweep: Iterable[str]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mlcdr.errors import escape_control_characters
+
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -41,9 +43,13 @@ _LATEX = {
 }
 
 
+# `_` within a word marks no emphasis; `&` begins an entity, and the last ones a block where they begin a line.
+_MARKDOWN = re.compile(r"[\\|*<`\[\]~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|^[>=]|^[#+-](?=[\s#-])")
+
+
 def escape_latex(text: str) -> str:
     """`text` as LaTeX shows it literally (pdflatex, no package beyond the kernel's own)."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    return "".join(_LATEX.get(character, character) for character in escape_control_characters(text))
 
 
 def guard_line(latex: str) -> str:
@@ -53,4 +59,4 @@ def guard_line(latex: str) -> str:
 
 def escape_markdown(text: str) -> str:
     """`text` as Markdown shows it literally inside a table cell or a paragraph."""
-    return re.sub(r"([\\|*<`\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", text)
+    return _MARKDOWN.sub(r"\\\g<0>", escape_control_characters(text))

@@ -3,12 +3,13 @@
 A layout is a small YAML file. The packaged ones are named by their path below `mlcdr/tables/layouts`, without the
 ending: `chen_lin_2012/table3`, `generic`. To write your own, copy one, change it, and name the file in the experiment
 (relative to the experiment's file): `tables: [{layout: my_table.yaml, metric: hamming_loss}]`. Any key of a layout can
-also stand in the experiment's entry and then takes precedence: `{layout: generic, metric: accuracy, digits: 3}`.
+also stand in the experiment's entry and then takes precedence: `{layout: generic, metric: accuracy, digits: 3}`. With
+the key `kind`, an entry is a whole layout itself, and `layout` only its name; so a results folder holds your own ones.
 
 A table's keys, all but `kind` and `columns` with a default:
 
     kind: table
-    caption: "Test {metric} of {methods}"  # {metric} {methods} {datasets} {experiment}; $…$ is mathematics in LaTeX
+    caption: "Test {metric} of {methods}"  # {metric} {methods} {datasets} {experiment} {reference}; $…$ is mathematics
     metric: hamming_loss                   # when the entry names none
     rows: [dataset, method]                # dataset, method, metric or swept paths, outermost first
     columns: label_space.n_components      # a swept path, or dataset, method, metric; or `auto`, which is the last
@@ -50,7 +51,7 @@ A figure's keys, all but `kind` and `panels` with a default:
     panels:                                # row by row
       - {metric: hamming_loss, title: "(a) Hamming loss", label: "Hamming loss"}
     columns: 2                             # panels side by side
-    size: [170, 130]                       # millimetres; when left out, 170 wide and 58 for each row of panels
+    size: [170, 130]                       # millimetres (40 to 1,000); without: 170 wide, 58 for each row of panels
     band: standard_error                   # or std, none
     lines: methods                         # of curves: what a line stands for; or datasets, metrics, or a swept path
     normalise: none                        # or max, min: each line, or each group of bars, is divided by its own
@@ -98,9 +99,10 @@ from typing import Annotated, Literal, TypeVar, get_args
 import pydantic
 
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
-from mlcdr.experiment.model import LayoutSpec, value_text
-from mlcdr.experiment.problems import Strict, problems_of
+from mlcdr.experiment.model import Experiment, LayoutSpec, value_text
+from mlcdr.experiment.problems import KeyPath, Strict, problems_of
 from mlcdr.experiment.yaml_reader import Document, read_yaml, read_yaml_text
+from mlcdr.tables.patterns import Formulas, naming
 
 _FOLDER = Path(__file__).parent / "layouts"
 
@@ -125,22 +127,29 @@ class _Layout(Strict):
     model_config = pydantic.ConfigDict(strict=False)
 
 
+Head = Annotated[str, naming("value", "path")]
+Caption = Annotated[str, naming("metric", "methods", "datasets", "experiment", "reference")]
+RowLabel = Annotated[str, naming("method", "value")]
+Fixed = Annotated[str, naming()]
+Note = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split()))]
+
+
 class Headers(_Layout):
     """What stands above a table's columns."""
 
     dataset: str = "Dataset"
     method: str = "Method"
     metric: str = "Metric"
-    first: str = "{path} = {value}"
-    other: str = "{value}"
-    percent_of: str = ""
+    first: Head = "{path} = {value}"
+    other: Head = "{value}"
+    percent_of: Head = ""
 
 
 class TableLayout(_Layout):
     """A table's layout; the module's text explains each key."""
 
     kind: Literal["table"]
-    caption: str = "{metric}"
+    caption: Caption = "{metric}"
     metric: str | None = None
     rows: tuple[str, ...] = ("dataset", "method")
     columns: str | tuple[str, ...]
@@ -153,10 +162,10 @@ class TableLayout(_Layout):
     names: dict[str, str] = pydantic.Field(default={})
     settings: dict[str, str] = pydantic.Field(default={})
     lacking: Literal["repeat", "last"] = "repeat"
-    row_labels: dict[str, str] = pydantic.Field(default={})
+    row_labels: dict[str, RowLabel] = pydantic.Field(default={})
     relative_to: str | None = None
     average_rank: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @pydantic.model_validator(mode="after")
     def _ratios_have_no_spread(self) -> TableLayout:
@@ -185,12 +194,16 @@ class TableLayout(_Layout):
         return self.model_copy(update={"rows": (*self.rows, *rest), "columns": columns})
 
 
+Length = Annotated[float, pydantic.Field(ge=40, le=1000)]
+"""Millimetres; matplotlib cannot draw axes and their labels in less."""
+
+
 class Panel(_Layout):
     """One panel of a figure."""
 
     metric: str
-    title: str = ""
-    label: str = ""
+    title: Formulas = ""
+    label: Formulas = ""
 
 
 class FigureLayout(_Layout):
@@ -200,8 +213,8 @@ class FigureLayout(_Layout):
     draw: Literal["curves", "boxes", "bars", "scatter", "heatmap"] = "curves"
     x: str = "auto"
     y: str = "auto"
-    x_label: str = ""
-    x_label_percent: str = ""
+    x_label: Formulas = ""
+    x_label_percent: Formulas = ""
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
     panels: (
@@ -211,7 +224,7 @@ class FigureLayout(_Layout):
     metric: str | None = None
     metrics: tuple[str, ...] | None = None
     columns: int = pydantic.Field(default=2, ge=1)
-    size: tuple[pydantic.PositiveFloat, pydantic.PositiveFloat] | None = None
+    size: tuple[Length, Length] | None = None
     band: Spread = "standard_error"
     lines: str = "methods"
     normalise: Literal["none", "max", "min"] = "none"
@@ -300,18 +313,18 @@ class FactColumn(_Layout):
     """One column of a table of data sets."""
 
     fact: str
-    header: str = ""
+    header: Fixed = ""
 
 
 class DatasetsLayout(_Layout):
     """The layout of a table of data sets; the module's text explains each key."""
 
     kind: Literal["datasets"]
-    caption: str = "Data sets"
+    caption: Fixed = "Data sets"
     columns: tuple[FactColumn, ...] = pydantic.Field(min_length=1)
     digits: int = pydantic.Field(default=3, ge=0, le=15)
     marks: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 _LONGEST = 100  # bytes of a part of a file's name
@@ -368,22 +381,46 @@ def load(model: type[_Model], entry: LayoutSpec) -> _Model:
         When there is no such layout, or a key or value in it is wrong: the file and the key are named.
     """
     (kind,) = get_args(model.model_fields["kind"].annotation)
-    document = _read(entry.layout, kind)
     own = dict(entry.options)
     if entry.metric is not None:
         own["metric"] = entry.metric
+    document = Document({}, {}) if entry.is_whole else _read(entry.layout, kind)
     written = {**document.data, **own}
+
+    def locate(path: KeyPath) -> str:
+        in_entry = entry.is_whole or (bool(path) and path[0] in own)
+        return f"the experiment's entry with layout {entry.layout}" if in_entry else str(document.place(path))
+
     if written.get("kind") != kind:
-        raise ResultsError(f"{document.place(('kind',))}: kind: is {written.get('kind')!r}; a {kind} was asked for")
+        raise ResultsError(f"{locate(('kind',))}: kind: is {written.get('kind')!r}; a {kind} was asked for")
     try:
         return model.model_validate(written)
     except pydantic.ValidationError as error:
-        lines = []
-        for problem in problems_of(error):
-            in_entry = bool(problem.path) and problem.path[0] in own
-            where = f"the experiment's entry with layout {entry.layout}" if in_entry else document.place(problem.path)
-            lines.append(f"{where}: {problem}")
+        lines = [f"{locate(problem.path)}: {problem}" for problem in problems_of(error)]
         raise ResultsError("\n".join(lines)) from error
+
+
+def write_out(experiment: Experiment) -> Experiment:
+    """The experiment as a results folder holds it: layouts of the user's own files stand in their entries, whole.
+
+    So a folder shows no other files, wherever it is.
+
+    Raises
+    ------
+    ResultsError
+        When a layout file is missing or cannot be read.
+    """
+    tables = tuple(_write_out(entry, "table") for entry in experiment.tables)
+    figures = tuple(_write_out(entry, "figure") for entry in experiment.figures)
+    return experiment.model_copy(update={"tables": tables, "figures": figures})
+
+
+def _write_out(entry: LayoutSpec, kind: str) -> LayoutSpec:
+    if not entry.is_file:
+        return entry
+    options = {**_read(entry.layout, kind).data, **entry.options}
+    metric = options.pop("metric", None)
+    return LayoutSpec(layout=stem(entry.layout), metric=entry.metric or metric, options=options)
 
 
 def _read(name: str, kind: str) -> Document:

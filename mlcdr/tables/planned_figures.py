@@ -63,7 +63,7 @@ def plan_figures(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Plan
 
 
 def are_drawn(results: Results) -> bool:
-    """Whether all figures of the experiment are there, drawn after its results and layouts were written.
+    """Whether all figures of the experiment are there, drawn after its results, and itself, were written.
 
     Raises
     ------
@@ -72,7 +72,6 @@ def are_drawn(results: Results) -> bool:
     """
     asked = results.experiment.figures
     made_of = [results.folder / "experiment.yaml", results.folder / "scores.csv"]
-    made_of += [Path(entry.layout) for entry in asked if Path(entry.layout).is_absolute()]
     newest = max(_written_at(path) for path in made_of)
     for planned in plan_figures(results, asked):
         for ending in ("svg", "png"):

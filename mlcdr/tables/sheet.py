@@ -5,7 +5,6 @@ A sheet does not depend on results. `tables`, `comparison`, `papers` and `report
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,30 +45,6 @@ NOTHING = Text(DASH, "--")
 def text(plain: str, bold: bool = False) -> Text:
     """Text with nothing special in it; its LaTeX is escaped."""
     return Text(plain, escape_latex(plain), bold)
-
-
-def template(pattern: str, **values: str) -> Text:
-    """A layout's text: `{name}` is replaced, and what stands between dollar signs is mathematics in LaTeX.
-
-    Only the pattern's own dollar signs count, never those of a value.
-
-    Raises
-    ------
-    KeyError, ValueError, IndexError
-        When the pattern names a value that is not given or its braces do not match.
-    """
-    parts = pattern.split("$")
-    if len(parts) % 2 == 0:
-        raise ValueError("a dollar sign has no partner")
-    escaped = {name: escape_latex(value) for name, value in values.items()}
-    latex = ""
-    for k, part in enumerate(parts):
-        if k % 2:
-            latex += f"${part.format(**escaped)}$"
-            continue
-        for piece in re.split(r"(\{\w*\})", part):
-            latex += piece.format(**escaped) if piece.startswith("{") else escape_latex(piece)
-    return Text("".join(parts).format(**values), latex)
 
 
 def signed(value: float, digits: int) -> str:

@@ -25,7 +25,8 @@ from mlcdr.tables import layouts
 from mlcdr.tables.arrangement import Arrangement, arrange
 from mlcdr.tables.layouts import TableLayout
 from mlcdr.tables.notes import BOLD, Contents, list_notes
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, template, text
+from mlcdr.tables.patterns import template
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.text_format import SPREAD_COLUMNS, as_texts, format_mean, shorten_path
 from mlcdr.whole_files import check_within
 
@@ -137,7 +138,7 @@ def _label_row(plan: Arrangement, row: pd.Series) -> list[Text]:
     labels = {name: text(_name_value(plan, name, row[name])) for name in plan.stub}
     for path, pattern in plan.layout.row_labels.items():
         if row[path]:
-            labels["method"] = _fill(plan, f"row_labels.{path}", pattern, method=row["method"], value=row[path])
+            labels["method"] = template(pattern, method=row["method"], value=row[path])
             break
     return list(labels.values())
 
@@ -226,8 +227,8 @@ def _head_columns(plan: Arrangement) -> list[Text]:
     pattern = headers.first
     if first.endswith("%") and headers.percent_of:
         pattern += f" {headers.percent_of}"
-    heads = [_fill(plan, "headers.first", pattern, value=first, path=path)]
-    return heads + [_fill(plan, "headers.other", headers.other, value=value, path=path) for value in others]
+    heads = [template(pattern, value=first, path=path)]
+    return heads + [template(headers.other, value=value, path=path) for value in others]
 
 
 def _caption(plan: Arrangement) -> Text:
@@ -238,16 +239,7 @@ def _caption(plan: Arrangement) -> Text:
         "experiment": plan.results.name,
         "reference": plan.layout.relative_to or "",
     }
-    return _fill(plan, "caption", plan.layout.caption, **values)
-
-
-def _fill(plan: Arrangement, key: str, pattern: str, **values: str) -> Text:
-    try:
-        return template(pattern, **values)
-    except (KeyError, ValueError, IndexError) as error:
-        what = f"{{{error.args[0]}}} is unknown" if isinstance(error, KeyError) else str(error)
-        known = ", ".join(f"{{{name}}}" for name in values)
-        raise ResultsError(f"layout {plan.name}: {key}: {what} (known: {known})") from error
+    return template(plan.layout.caption, **values)
 
 
 def _notes(plan: Arrangement) -> list[str]:

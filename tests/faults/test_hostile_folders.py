@@ -359,6 +359,8 @@ def test_scores_of_labels_are_numbers_and_one_for_each_label(tmp_path: Path) -> 
 
 SUMMARY = "dataset,method,metric,mean,std,se,n\n"
 CSVS = {
+    "an underscore within a number": ("summary.csv", SUMMARY + "tiny,PLST,f1,1_0,,,2\n", "column mean: '1_0'"),
+    "digits of another script": ("summary.csv", SUMMARY + "tiny,PLST,f1,٣,,,2\n", "column mean: '٣'"),
     "no mean": ("summary.csv", SUMMARY + "tiny,PLST,f1,nan,,,2\n", "only empty means"),
     "an infinite mean": ("summary.csv", SUMMARY + "tiny,PLST,f1,inf,,,2\n", "summary.csv:2: column mean"),
     "a split of 5000 digits": (
@@ -392,6 +394,14 @@ def test_the_terminal_obeys_no_name_of_a_folder(folder: Path, mlcdr: Command) ->
         outcome = mlcdr(*line)
         assert "\x1b" not in outcome.out + outcome.err
         assert "a\\x1b[2Jb" in outcome.out or line[0] == "compare"
+
+
+def test_a_folder_shows_no_layout_from_elsewhere(folder: Path, tmp_path: Path, mlcdr: Command) -> None:
+    elsewhere = tmp_path / "secret.yaml"
+    elsewhere.write_text("kind: table\ncolumns: method\ncaption: secret\n")
+    with (folder / "experiment.yaml").open("a") as file:
+        file.write(f"tables: [{{layout: {elsewhere}}}]\n")
+    refused(mlcdr("table", folder), "tables: a results folder names layouts of mlcdr or holds them")
 
 
 # -------------------------------------------------------------------- readers beside a run

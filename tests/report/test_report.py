@@ -253,8 +253,8 @@ def test_the_state_is_what_is_there(tmp_path):
 
 
 def test_a_table_that_cannot_be_made_says_why_and_the_rest_stands(tmp_path):
-    page = page_of(folder_of(tmp_path, tables=[{"layout": "gone.yaml"}, {"layout": "generic"}]))
-    assert "The table gone.yaml cannot be made: no layout file gone.yaml" in page.text
+    page = page_of(folder_of(tmp_path, tables=[{"layout": "gone"}, {"layout": "generic"}]))
+    assert "The table gone cannot be made: unknown layout 'gone'" in page.text
     assert page.all("section", id="dataset-0")
 
 

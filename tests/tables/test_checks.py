@@ -15,6 +15,7 @@ def find_problems(config):
         figures=tuple(map(entry_of, config["figures"])),
         metrics=tuple(next(iter(m.values()))["as"] if isinstance(m, dict) else m for m in config["metrics"]),
         methods=tuple(config["methods"]),
+        n_datasets=len(config["datasets"]),
         sweep={path: len(values) for path, values in config["sweep"].items()},
     )
     return list(map(str, checks.find_problems(asked)))
@@ -67,3 +68,17 @@ def test_a_layout_must_have_a_place_for_data_sets_and_methods(places):
     config = experiment(["y"], ["A"], ["hamming_loss"], {PATH: [1]}, [{**TABLE3, **places}])
     (line,) = find_problems(config)
     assert line == "tables.0: rows and columns together must hold dataset and method, each name once"
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ({"layout": "curves", "size": [1, 50]}, "size.0: must be at least 40"),
+        ({"layout": "curves", "size": [50, float("inf")]}, "size.1: must be at most 1000"),
+        ({"layout": "curves", "panels": [{"metric": "accuracy"}] * 101}, "has 101 panels; a figure may have 100"),
+        ({"layout": "curves", "x_label": r"$\input{x}$"}, r"x_label: \input is not known in mathematics"),
+    ],
+)
+def test_a_figure_that_could_not_be_drawn_is_refused(figure, message):
+    found = find_problems(experiment(["yeast"], ["A"], ["accuracy"], {PATH: ["20%", "40%"]}, [], [figure]))
+    assert any(message in problem for problem in found)

@@ -87,7 +87,11 @@ def asked_for(name):
         found = open_results(path.parent)
         sweep = {path: len(found.values(path)) for path in found.swept}
         entries = {"tables": (), "figures": ()} | {key: (LayoutSpec(layout=name),)}
-        if not list(checks.find_problems(Asked(**entries, metrics=found.metrics, methods=found.methods, sweep=sweep))):
+        if not list(
+            checks.find_problems(
+                Asked(**entries, metrics=found.metrics, methods=found.methods, n_datasets=1, sweep=sweep)
+            )
+        ):
             return {"entry": {"layout": name}, "folder": path.parent.name}
     plain = ANY
     if key == "tables":

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from mlcdr.errors import ResultsError
+from mlcdr.experiment.model import Experiment
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import DatasetsLayout, FigureLayout, TableLayout
 from tests.results_folders import entry_of
@@ -33,6 +34,18 @@ def test_a_layout_file_is_found(tmp_path, monkeypatch):
         layouts.load(TableLayout, entry_of({"layout": "mine.yaml"}))
     monkeypatch.chdir(tmp_path)
     assert layouts.load(TableLayout, entry_of({"layout": "mine.yaml"})).digits == 3
+
+
+def test_a_results_folder_holds_the_layouts_that_it_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(TABLE + "metric: f1\ndigits: 3\n")
+    entries = [{"layout": "mine.yaml", "metric": "accuracy", "digits": 2}, "generic"]
+    written = layouts.write_out(Experiment.model_construct(tables=tuple(map(entry_of, entries)), figures=()))
+    Path("mine.yaml").unlink()
+    mine, generic = written.tables
+    assert generic == entry_of("generic")
+    layout = layouts.load(TableLayout, mine)
+    assert (mine.layout, mine.metric, layout.metric, layout.digits) == ("mine", "accuracy", "accuracy", 2)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from mlcdr.cli.printing import print_table
 from mlcdr.errors import join_words
 from mlcdr.tables.escaping import escape_latex
-from mlcdr.tables.sheet import Sheet, Text, template, text
+from mlcdr.tables.sheet import Sheet, Text, text
 
 ODD = ["a_b", "_lead", "x|y", "*star*", "$5 & $6", "<b>", "`code`", "[link](url)", "back\\slash", "1 ± 2 –"]
 
@@ -25,6 +25,18 @@ def test_markdown_shows_every_text_literally():
     found = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)[1:]]
     assert [[unescape(re.sub("</?strong>", "", c)) for c in row] for row in found] == [[odd, odd] for odd in ODD]
     assert [row[1].startswith("<strong>") for row in found] == [k % 2 == 0 for k in range(len(ODD))]
+
+
+def test_markdown_begins_no_block_within_a_text():
+    caption, note = "# Caption &lt;\n# no heading", "- no list\r\n===\x1b[2J"
+    page = (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .render(Sheet(text(caption), (text("A"),), (), 1, notes=(note,)).markdown())
+    )
+    assert re.findall("<(h1|li|hr)", page) == []
+    assert "&amp;lt;" in page
+    assert "\x1b" not in page
 
 
 @pytest.mark.parametrize("colour", [False, True])
@@ -64,17 +76,6 @@ def test_another_program_reads_rows_that_are_each_one_line_with_all_labels(monke
     print_table(table)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
     assert rows[:4] == [["D", "M", "c"], ["d", "A", long], ["d", "B", "2"], ["e", "A", "3"]]
-
-
-def test_templates():
-    got = template("$M$ = {value} $K$, 100% of {name}", value="20%", name="a_$b$")
-    assert got.plain == "M = 20% K, 100% of a_$b$"
-    assert got.latex == r"$M$ = 20\% $K$, 100\% of a\_\$b\$"
-    assert template("$x_{{1}}$").latex == "$x_{1}$"
-    with pytest.raises(ValueError, match="partner"):
-        template("costs $5")
-    with pytest.raises(KeyError):
-        template("{nothing}")
 
 
 def test_small_words():
