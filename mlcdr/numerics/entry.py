@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-LARGEST = 1e145
+LARGEST = 1e70
+"""The largest feature: methods square sums of squares, and LIBLINEAR does not end where one of them is infinite."""
 
 
 def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
@@ -25,7 +26,7 @@ def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) ->
     ------
     ValueError
         When X or y is not what `options` allow, is not finite, or is a sparse matrix with indices out of range; when X
-        has values whose squares overflow, or a feature whose squares all vanish (`check_magnitude`).
+        has values whose products overflow, or a feature whose products vanish (`check_magnitude`).
     """
     valid = validate_data(estimator, as_csr(X), as_csr(y), accept_sparse="csr", dtype=np.float64, **options)
     check_magnitude(valid[0] if isinstance(valid, tuple) else valid, training=options.get("reset", True))
@@ -33,10 +34,10 @@ def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) ->
 
 
 def check_magnitude(X: Any, training: bool = True) -> None:
-    """Refuse features (n×d, dense or CSR) whose squares are no numbers: they would be wrong in every sum, silently.
+    """Refuse features (n×d, dense or CSR) whose products are no numbers: they would be wrong in every sum, silently.
 
-    Sums of squares are finite up to 1e145. In training rows, a feature all of whose values are smaller than 1e-145, and
-    not all 0, has squares that are 0, or have lost their digits.
+    Products of four are finite up to 1e70, whatever the number of rows. In training rows, those of a feature all of
+    whose values are smaller than 1e-70, and not all 0, are 0 or have lost their digits.
 
     Raises
     ------
@@ -48,14 +49,14 @@ def check_magnitude(X: Any, training: bool = True) -> None:
     j = int(np.nanargmax(largest)) if not np.isnan(largest).all() else 0
     if largest[j] > LARGEST:
         raise ValueError(
-            f"X has values as large as {largest[j]:.3g} (feature {j}); their squares overflow: "
+            f"X has values as large as {largest[j]:.3g} (feature {j}); their products overflow: "
             f"scale the features to {LARGEST:g} at most"
         )
     vanishing = np.flatnonzero((largest > 0) & (largest < 1 / LARGEST))
     if training and len(vanishing):
         j = int(vanishing[0])
         raise ValueError(
-            f"the values of feature {j} of X are no larger than {largest[j]:.3g}; their squares vanish: "
+            f"the values of feature {j} of X are no larger than {largest[j]:.3g}; their products vanish: "
             f"scale the feature to {1 / LARGEST:g} at least"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from mlcdr import HingeSVM, LinearSVM, LogisticRegression
 from mlcdr.numerics.moments import Moments
@@ -33,3 +34,10 @@ def test_what_is_no_label_is_refused(cls):
         cls().fit(X, np.arange(len(X)) % 3)
     with pytest.raises(ValueError, match="fits one label, not 2: make it the estimator of binary relevance"):
         cls().fit_moments(Moments.from_arrays(X, Y[:, :2]))
+
+
+def test_hinge_svm_ends_on_features_that_are_not_scaled():
+    """LIBSVM by itself has a limit, which scikit-learn takes away."""
+    X, Y = problem("plain")
+    with pytest.warns(ConvergenceWarning):
+        HingeSVM(max_iter=1000).fit(X * 1e6, Y[:, 0])

@@ -1,4 +1,4 @@
-"""What every estimator is given: masked arrays, and features whose squares are no numbers."""
+"""What every estimator is given: masked arrays, and features whose products are no numbers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.classifiers.dismec import DiSMEC
+from mlcdr.methods.classifiers.llsf import LLSF
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.mifs import MIFS
 from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.numerics.entry import LARGEST
 from tests.methods.problems import as_sparse, problem
 
 X, Y = problem("plain")
@@ -31,8 +35,8 @@ def test_what_is_masked_is_missing(estimator):
 
 
 @pytest.mark.parametrize("make", [np.asarray, as_sparse], ids=["dense", "sparse"])
-@pytest.mark.parametrize(("unit", "told"), [(2.0**500, "squares overflow"), (2.0**-1000, "squares vanish")])
-def test_features_whose_squares_are_no_numbers_are_refused(make, unit, told):
+@pytest.mark.parametrize(("unit", "told"), [(2.0**300, "products overflow"), (2.0**-1000, "products vanish")])
+def test_features_whose_products_are_no_numbers_are_refused(make, unit, told):
     """Each estimator would be wrong in its own way: no end, other labels, or a raw error."""
     for estimator in (BinaryRelevance(), COMPOSED, MIFS()):
         with pytest.raises(ValueError, match=told):
@@ -44,5 +48,11 @@ def test_a_row_with_one_tiny_value_is_predicted():
     row = X[:1].copy()
     row[0, 0] = 1e-200
     assert model.predict(row).shape == (1, Y.shape[1])
-    with pytest.raises(ValueError, match="squares overflow"):
+    with pytest.raises(ValueError, match="products overflow"):
         model.predict(row * 1e200)
+
+
+def test_the_largest_features_are_fitted():
+    """LIBLINEAR does not end where a square of a sum of squares is infinite."""
+    for estimator in (LinearSVM(), DiSMEC(), LLSF()):
+        ComposedClassifier(estimator).fit(X / np.abs(X).max() * LARGEST, Y)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.svm import SVC
 from typing_extensions import Self
 
-from mlcdr.methods.constraints import POSITIVE, parameter
+from mlcdr.methods.constraints import COUNT, POSITIVE, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
@@ -46,6 +46,9 @@ class HingeSVM(LinearBinaryClassifier):
         C > 0.
     tol : float
         When to stop: how far the optimality conditions may be violated (LIBSVM's −e).
+    max_iter : int
+        Steps at most; LIBSVM's own limit up to 100,000 rows. It is reached on features with large values, which should
+        be scaled: a warning says so.
 
     Attributes
     ----------
@@ -59,6 +62,7 @@ class HingeSVM(LinearBinaryClassifier):
 
     C: float = parameter(1.0, POSITIVE)
     tol: float = parameter(1e-3, POSITIVE)
+    max_iter: int = parameter(10_000_000, COUNT)
 
     def fit_moments(self, moments: Moments) -> Self:
         """Fit from the rows of a training set with one label of {0, 1}; labels of the same rows share XXᵀ.
@@ -86,7 +90,8 @@ class HingeSVM(LinearBinaryClassifier):
             return
         products = form()
         kernel = "linear" if products is None else "precomputed"
-        machine = SVC(C=self.C, kernel=kernel, tol=self.tol).fit(X if products is None else products, y)
+        machine = SVC(C=self.C, kernel=kernel, tol=self.tol, max_iter=self.max_iter)
+        machine.fit(X if products is None else products, y)
         self.coef_ = sums.dense(machine.dual_coef_ @ X[machine.support_])
         self.intercept_ = machine.intercept_
 

@@ -14,8 +14,7 @@ from mlcdr.methods.learners.m5.grow import grow
 from mlcdr.methods.learners.m5.models import fit_models
 from mlcdr.methods.learners.m5.prune import ModelTree, assemble, prune
 from mlcdr.methods.learners.regressor import Regressor
-
-LARGEST = 1e145  # of a feature or target: sums of squares of any number of these are finite
+from mlcdr.numerics.entry import LARGEST
 
 
 class M5P(Regressor):
@@ -96,7 +95,7 @@ class M5P(Regressor):
         Raises
         ------
         ValueError
-            When a target is above 1e145 in size.
+            When a target is above 1e70 in size.
         """
         size = float(np.max(np.abs(Z), initial=0.0))
         if size > LARGEST:
