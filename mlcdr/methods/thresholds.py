@@ -22,6 +22,9 @@ Scores = NDArray[np.float64]
 Labels = NDArray[np.uint8]
 
 
+_FARTHEST = 1e300
+
+
 class Cut(Threshold):
     """Base of the thresholds that predict a label where its score exceeds a cut, which a method defines (`_cuts`)."""
 
@@ -30,8 +33,8 @@ class Cut(Threshold):
         return (scores > self._cuts(scores)).astype(np.uint8)
 
     def margin(self, scores: Scores) -> Scores:
-        """How far scores (n×K) lie above the cuts."""
-        return scores - self._cuts(scores)
+        """How far scores (n×K) lie above the cuts; ±1e300 where a cut is infinite, as metrics want finite scores."""
+        return np.clip(scores - self._cuts(scores), -_FARTHEST, _FARTHEST)
 
     def _cuts(self, scores: Scores) -> Any:
         """The cut of all labels, or of each (K,)."""
@@ -113,11 +116,11 @@ class RCut(Threshold):
     def margin(self, scores: Scores) -> Scores:
         """How far scores (n×K) lie above the midpoint between the lowest predicted and the highest not predicted.
 
-        If these two are equal, predicted labels get the least positive number, the others 0. Infinite where all labels
-        are predicted.
+        If these two are equal, predicted labels get the least positive number, the others 0. Where all labels are
+        predicted: how far they lie above the lowest, which gets the least positive number.
         """
         if self.n >= scores.shape[1]:
-            return np.full(scores.shape, np.inf)
+            return np.maximum(scores - scores.min(axis=1, keepdims=True), np.nextafter(0, 1))
         ranked = np.take_along_axis(scores, self._ranked(scores), axis=1)
         margins = scores - (ranked[:, self.n - 1 : self.n] + ranked[:, self.n : self.n + 1]) / 2
         # rounding, like a tie, may leave nothing between the two

@@ -304,3 +304,15 @@ def test_a_cut_that_predicts_all_of_scores_that_are_zero():
 def test_half_is_rounded_down():
     scores = np.array([[0.5, np.nextafter(0.5, 1), 0.0, 1.0]])
     np.testing.assert_array_equal(Round().apply(scores), [[0, 1, 0, 1]])
+
+
+@pytest.mark.parametrize("threshold", [Maximise(), PCut(), PCut(single=True), RCut(4), RCut(2)])
+@pytest.mark.parametrize("present", [0, 1])
+def test_margins_are_finite_and_positive_where_a_label_is_predicted(threshold, present):
+    """Also where all are predicted, or none: scikit-learn's metrics take no infinite scores."""
+    scores = np.random.default_rng(0).normal(size=(20, 4))
+    if hasattr(threshold, "fit"):
+        threshold.fit(scores, np.full((20, 4), present))
+    margins = threshold.margin(scores)
+    assert np.isfinite(margins).all()
+    np.testing.assert_array_equal(margins > 0, threshold.apply(scores))
