@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.feature_space.implicit import SOLVERS
-from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, above_rounding, dependence, eigen
 from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.regression import coefficients, explained_scatter, solve_by_gradients
@@ -57,7 +57,8 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
         return 2.0 * np.eye(moments.n_labels)
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        return directions_of_codes(moments, self._label_codes(moments), self.alpha, self.solver)
+        found = directions_of_codes(moments, self._label_codes(moments), self.alpha, self.solver)
+        return above_rounding(moments, *found)
 
 
 def dependent_directions(codes: Moments, ridge: float) -> tuple[Array, Array]:
