@@ -17,6 +17,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from mlcdr.numerics import sums
@@ -29,6 +30,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 """ε of the weights."""
 _DENSE = 500  # an operator up to this size is best made a matrix
 _LARGEST = 4000  # and up to this one it may be, where Lanczos' iteration fails
+_HIDDEN = 1e-8  # of the largest degree: what is below this beside it has lost half its digits
 _COLUMNS = 256
 _ROWS = 1024
 _SPARSE = 0.03  # of entries that are there, from which on a sparse product takes longer than a dense one
@@ -145,10 +147,29 @@ def positive_solver(matrix: Array, penalty: Array, sizes: Array | None = None) -
 
 
 def graph_solver(h: Array, laplacian: Any) -> Operator:
-    """B ↦ (diag(h) + L)⁻¹B with L a sparse Laplacian (n×n) and h > 0, by a sparse LU factorisation, symmetric order."""
-    matrix = sp.csc_array(laplacian + sp.diags_array(h))
+    """B ↦ (diag(h) + L)⁻¹B with L a sparse Laplacian (n×n) and h > 0, by a sparse LU factorisation, symmetric order.
+
+    What is constant on a component of the graph meets h alone, which L hides where h is far smaller. There the level of
+    each component is taken apart: its sum over the rows of the equations has no L.
+    """
+    degrees = laplacian.diagonal()
+    hidden = h.min() < _HIDDEN * degrees.max()
+    diagonal = np.maximum(h, EPSILON * degrees) if hidden else h
+    matrix = sp.csc_array(laplacian + sp.diags_array(diagonal))
     factor = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    return factor.solve
+    if not hidden:
+        return factor.solve
+    n_components, member = connected_components(laplacian, directed=False)
+    of_component = sp.csr_array((np.ones(len(h)), (member, np.arange(len(h)))), shape=(n_components, len(h)))
+    weights_of = (of_component @ h)[:, None]
+
+    def solve(b: Array) -> Array:
+        level = ((of_component @ b) / weights_of)[member]
+        deviation = factor.solve(b - h[:, None] * level)
+        deviation -= (of_component @ (h[:, None] * deviation) / weights_of)[member]
+        return level + deviation
+
+    return solve
 
 
 def descend(step: Callable[[], float], tolerance: float, most: int) -> Array:
@@ -193,7 +214,7 @@ def coupled_eigenvectors(
     IllConditioned
         When the iteration does not converge and the matrix is too large for another way.
     """
-    d, q = X.shape[1], coupling.shape[0]
+    q = coupling.shape[0]
     if codes is None:
         inner = graph_solver(h, coupling)
 
