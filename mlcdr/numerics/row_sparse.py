@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from mlcdr.numerics import sums
-from mlcdr.numerics.linalg import DEPENDENT, IllConditioned
+from mlcdr.numerics.linalg import DEPENDENT, IllConditioned, inverse_root, rounding_of_unit_columns
 from mlcdr.numerics.operators import Operator, lanczos
 
 Array = NDArray[np.float64]
@@ -94,54 +94,105 @@ def _lower_scatter(X: Any, h: Array) -> Array:
     return lower
 
 
-def penalised(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:
+def penalised(
+    X: Any,
+    h: Array,
+    penalty: Array,
+    target: Array,
+    quadratic: Array | None = None,
+    scatter: Array | None = None,
+) -> Array:
     """W (d×k) that minimises Σ h_i‖W'x_i − t_i‖² + Σ penalty_j‖W_j‖² + Tr(WᵀQW), Q = `quadratic` (d×d) or 0.
 
     (XᵀHX + diag(penalty) + Q)⁻¹XᵀHT by Cholesky; where n < d and Q = 0, from the n×n side:
-    P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter. All h and penalties must be positive.
+    P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter (`scatter`, where it is known). All h and penalties must be
+    positive. Where the sum has lost the penalty in rounding, W is found by a QR factorisation of the rows, made dense,
+    and the penalty's root: 2(n + d)·min(n, d)².
     """
     n, d = X.shape
     if quadratic is None and n < d:
         inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
-        return (X.T @ positive_solver(inner, 1 / h)(target)) / penalty[:, None]
-    matrix = _lower_scatter(X, h)
+        solve = _by_cholesky(inner, 1 / h)
+        return _from_short_rows(X, h, penalty, target) if solve is None else (X.T @ solve(target)) / penalty[:, None]
+    matrix = _lower_scatter(X, h) if scatter is None else scatter
     if quadratic is not None:
-        matrix += quadratic.T  # in the same order in memory, and symmetric
-    return positive_solver(matrix, penalty)(X.T @ (h[:, None] * target))
+        matrix = matrix + quadratic.T  # in the same order in memory, and symmetric
+    solve = _by_cholesky(matrix, penalty)
+    return _from_rows(X, h, penalty, target, quadratic) if solve is None else solve(X.T @ (h[:, None] * target))
 
 
-def positive_solver(matrix: Array, penalty: Array, sizes: Array | None = None) -> Operator:
-    """B ↦ (A + diag(penalty))⁻¹B of a positive semidefinite A (d×d) and a penalty > 0; equilibrated, since weights
-    differ widely.
+def _from_rows(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None) -> Array:
+    """As `penalised`, by least squares: the rows √h(x, t) above those of the roots of penalty and Q.
 
-    Only A's lower triangle is read. Where columns of A depend on others and the penalty is nothing beside them, a sum
-    of the two has lost it, and a Cholesky factorisation fails or solves with rounding in its place. Then the solution
-    is that of least squares with a root of A, of its rank, above one of the penalty: by QR. Cost: d³/3; there 13d³.
-
-    Parameters
-    ----------
-    sizes : array of shape (d,) or None
-        What the rounding in A's rows is relative to, where A is a difference: the diagonal before. None: A's own.
+    The largest rows first and columns pivoted, so that each row keeps its digits (Cox & Higham 1998).
     """
-    d = len(matrix)
+    d, root = X.shape[1], np.sqrt(h)[:, None]
+    below = np.diag(np.sqrt(penalty))
+    if quadratic is not None:
+        unit = inverse_root(np.diag(quadratic))
+        below = np.vstack([below, _root(quadratic * unit * unit[:, None]) / np.where(unit > 0, unit, 1.0)])
+    rows = np.vstack([root * sums.dense(X), below])
+    right = np.vstack([root * target, np.zeros((len(below), target.shape[1]))])
+    unit = 1 / lengths(rows.T)
+    rows *= unit
+    order = np.argsort(-np.abs(rows).max(axis=1), kind="stable")
+    basis, upper, pivots = scipy.linalg.qr(rows[order], mode="economic", pivoting=True, check_finite=False)
+    W = np.empty((d, target.shape[1]))
+    W[pivots] = scipy.linalg.solve_triangular(upper, basis.T @ right[order], check_finite=False)
+    return unit[:, None] * W
+
+
+def _from_short_rows(X: Any, h: Array, penalty: Array, target: Array) -> Array:
+    """As `penalised` where n < d and Q = 0: of XW + H^(-½)E = T the solution with the shortest (√penalty·W, E)."""
+    root = np.sqrt(penalty)[:, None]
+    columns = np.vstack([sums.dense(X).T / root, np.diag(1 / np.sqrt(h))])
+    basis, upper = scipy.linalg.qr(columns, mode="economic", check_finite=False)
+    return basis[: len(root)] @ scipy.linalg.solve_triangular(upper, target, trans="T", check_finite=False) / root
+
+
+def _by_cholesky(matrix: Array, penalty: Array, sizes: Array | None = None) -> Operator | None:
+    """B ↦ (A + diag(penalty))⁻¹B of a positive semidefinite A, by its lower triangle, at unit diagonal.
+
+    None where rounding in A has hidden the penalty: the share of a diagonal entry that those before it leave is no
+    larger than `DEPENDENT`. `sizes` (d,): what A's rounding is relative to, if A is a difference; None: its diagonal.
+    """
     sizes = np.maximum(np.diag(matrix), 0.0) if sizes is None else sizes
     unit = 1 / np.sqrt(sizes + penalty)
     scaled = np.multiply(matrix, unit, order="F")
     scaled *= unit[:, None]
-    shares = penalty * unit**2
-    total = np.array(scaled, order="F")
-    total[np.diag_indices(d)] += shares
-    lower, info = lapack.dpotrf(total, lower=1, overwrite_a=1, clean=0)
-    if info == 0 and np.min(np.diag(lower), initial=1.0) ** 2 > DEPENDENT:
-        return lambda b: unit[:, None] * scipy.linalg.cho_solve((lower, True), unit[:, None] * b, check_finite=False)
-    values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
-    kept = values > DEPENDENT * max(1.0, float(np.max(values)))
-    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    upper = scipy.linalg.qr(np.vstack([root, np.diag(np.sqrt(shares))]), mode="r", check_finite=False)[0][:d]
+    scaled[np.diag_indices_from(scaled)] += penalty * unit**2
+    lower, info = lapack.dpotrf(scaled, lower=1, overwrite_a=1, clean=0)
+    if info != 0 or np.min(np.diag(lower), initial=1.0) ** 2 <= DEPENDENT:
+        return None
+    return lambda b: unit[:, None] * scipy.linalg.cho_solve((lower, True), unit[:, None] * b, check_finite=False)
+
+
+def _root(matrix: Array) -> Array:
+    """R (r×d) with RᵀR = A, positive semidefinite (its lower triangle), of its rank r to rounding."""
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+    kept = values > DEPENDENT * max(float(values[-1]), 0.0)
+    return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+
+
+def _in_row_space(matrix: Array, penalty: Array, rows: Any) -> Operator:
+    """B ↦ (A + diag(penalty))⁻¹B, where A and B lie in the range R of the transposed `rows` but for rounding.
+
+    A solution w has Pw in R, P = diag(penalty). So with a basis N of R, A = NĀNᵀ and B = Nb, it is w = P⁻¹NM⁻¹y, where
+    M = NᵀP⁻¹N and (Ā + M⁻¹)y = b: in R nothing of A is lost in rounding.
+    """
+    square = sums.squares(rows)
+    unit = np.sqrt(np.where(square > 0, square, 1.0))
+    _, s, right = scipy.linalg.svd(sums.dense(rows) / unit, full_matrices=False, check_finite=False)
+    right = right[s > rounding_of_unit_columns(*rows.shape)]
+    inward, half = right / unit, np.sqrt(penalty)[:, None]
+    basis, upper = scipy.linalg.qr(unit[:, None] * right.T / half, mode="economic", check_finite=False)
+    lift = scipy.linalg.solve_triangular(upper, np.eye(len(upper)), trans="T", check_finite=False)  # LᵀL is M⁻¹
+    stacked = np.vstack([_root(inward @ matrix @ inward.T), lift])
+    factor = scipy.linalg.qr(stacked, mode="r", check_finite=False)[0][: len(upper)]
 
     def solve(b: Array) -> Array:
-        half = scipy.linalg.solve_triangular(upper, unit[:, None] * b, trans="T", check_finite=False)
-        return unit[:, None] * scipy.linalg.solve_triangular(upper, half, check_finite=False)
+        y = scipy.linalg.solve_triangular(factor, inward @ b, trans="T", check_finite=False)
+        return basis @ (lift @ scipy.linalg.solve_triangular(factor, y, check_finite=False)) / half
 
     return solve
 
@@ -226,7 +277,8 @@ def coupled_eigenvectors(
     else:
         weighted = times_rows(codes, h)
         square = sums.dense(codes.T @ weighted) + sums.dense(coupling)
-        inner = positive_solver(square, np.full(q, EPSILON * max(float(np.trace(square)) / q, 1.0)))
+        least = np.full(q, EPSILON * max(float(np.trace(square)) / q, 1.0))
+        inner = _by_cholesky(square, least) or _in_row_space(square, least, np.eye(q))
 
         def pull(v: Array) -> Array:
             return weighted @ v
@@ -239,7 +291,9 @@ def coupled_eigenvectors(
     if quadratic is not None:
         remaining += quadratic
         sizes = sizes + np.diag(quadratic)
-    outer = positive_solver(remaining, penalty, sizes)
+    outer = _by_cholesky(remaining, penalty, sizes)
+    if outer is None:
+        outer = _in_row_space(remaining, penalty, stacked(X, of_features))
 
     def solve(r: Array, s: Array) -> tuple[Array, Array]:
         """F⁻¹(r, s)."""
