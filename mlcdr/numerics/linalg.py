@@ -411,15 +411,17 @@ class Spectral:
             The columns' lengths before they were centred, since rounding is relative to that; None: those of X.
         """
         live = rows.any(axis=0)
+        if not live.any():
+            return cls(rows[:, :0], np.zeros(0), lambda a: np.zeros((len(live), 0)) @ a, 0.0, 0)
         sizes = np.linalg.norm(rows, axis=0) if sizes is None else sizes
-        units = np.where(live, sizes, np.min(sizes[live], initial=np.inf))
+        units = np.where(live, sizes, sizes[live].min())
         nothing = rounding_of_unit_columns(len(rows), int(live.sum()))
         left, s, right = scipy.linalg.svd(rows, full_matrices=False, check_finite=False)
         # each is that of unit columns times something between the smallest size and the largest
-        kept = s > nothing * np.max(units, initial=0.0)
+        kept = s > nothing * units.max()
         rank = int(np.count_nonzero(kept))
-        told = np.all(kept | (s < nothing * np.min(units, initial=np.inf)))
-        if told and np.all(s[:rank] > GRADED * np.max(s, initial=0.0)):
+        told = np.all(kept | (s < nothing * units.min()))
+        if told and np.all(s[:rank] > GRADED * s[0]):
             right = right[:rank]
             return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, 0.0, rank)
         left, s, right = scipy.linalg.svd(rows / units, full_matrices=False, check_finite=False)

@@ -48,7 +48,7 @@ class MVMD(ImplicitFeatureSpace):
         scatter, c = space.moments.xx, dependence(space.moments)
         for_variance, for_dependence = self._shares(float(np.trace(scatter)), float(np.sum(c**2)))
         values, vectors = eigen(for_variance * scatter + for_dependence * (c @ c.T))
-        if not len(values) or (self.beta < 1 and values[0] >= ACCURATE * values[-1]):
+        if not len(values) or (self.beta < 1 and values[0] >= ACCURATE * values[-1] > 0):
             return values, space.lift(vectors)
         n_positive = self._n_positive(moments, c)
         values, vectors = largest(values, vectors, n_positive)
