@@ -36,12 +36,12 @@ def factor(moments: Moments, ridge: float = 0.0) -> linalg.Factor:
 def rank(moments: Moments) -> int:
     """The rank of the centred features, by the rule of `linalg.rounding_of_unit_columns`.
 
-    Where S does not tell it and the rows are not at hand, what S knows: `linalg.ScatterAxes`.
+    Where S does not tell it and the rows are not at hand, what S knows: `linalg.scatter_rank`.
     """
     try:
         return factor(moments.labels).rank
     except linalg.IllConditioned:
-        return linalg.ScatterAxes.of_scatter(moments.xx_lower).rank
+        return linalg.scatter_rank(moments.xx_lower)
 
 
 def _factorise(moments: Moments, ridge: float) -> linalg.Factor:

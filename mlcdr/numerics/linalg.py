@@ -53,7 +53,7 @@ def rounding_of_unit_columns(n: int, d: int) -> float:
 
     Where S tells the rank as clearly (also at unit length; see `DEPENDENT` and `INDEPENDENT`), the rows are not
     decomposed, but they must confirm it: to ten digits a combination is one. `factorisation.rank` applies the rule to
-    moments, `Spectral.of_rows` to rows, and `principal.cross_directions` to C.
+    moments, `Spectral.of_rows` to rows, `principal.cross_directions` to C, and `scatter_rank` to the labels' T.
     """
     return max(n, d) * math.sqrt(d) * float(np.finfo(float).eps)
 
@@ -411,8 +411,8 @@ class Spectral:
             The columns' lengths before they were centred, since rounding is relative to that; None: those of X.
         """
         live = rows.any(axis=0)
-        if not live.any():
-            return cls(rows[:, :0], np.zeros(0), lambda a: np.zeros((len(live), 0)) @ a, 0.0, 0)
+        if not np.any(live):
+            return cls(rows[:, :0], np.zeros(0), lambda a: np.zeros((rows.shape[1], 0)) @ a, 0.0, 0)
         sizes = np.linalg.norm(rows, axis=0) if sizes is None else sizes
         units = np.where(live, sizes, sizes[live].min())
         nothing = rounding_of_unit_columns(len(rows), int(live.sum()))
@@ -464,6 +464,17 @@ class Spectral:
         return self.apply_right(whitened / np.sqrt(self.singular_values**2 + self.ridge)[:, None])
 
 
+def scatter_rank(lower: Array) -> int:
+    """The rank of a scatter matrix (its lower triangle), where nothing but it is known: at unit diagonal, the number of
+    eigenvalues above `DEPENDENT`. The labels' T is decided so: its sums are of whole numbers.
+    """
+    scaled, inverse = _equilibrate(lower, 0.0)
+    live = np.flatnonzero(inverse)
+    if not len(live):
+        return 0
+    return int(np.count_nonzero(scipy.linalg.eigvalsh(scaled[np.ix_(live, live)], check_finite=False) > DEPENDENT))
+
+
 @dataclass(frozen=True)
 class ScatterAxes:
     """X = U diag(s) Vᵀ from S alone: U is known by UᵀZ only, where C is (`whiten`).
@@ -485,7 +496,7 @@ class ScatterAxes:
         values, vectors = np.zeros(0), np.zeros((0, 0))
         if len(live):
             values, vectors = scipy.linalg.eigh(scaled[np.ix_(live, live)], check_finite=False)
-        kept = values > DEPENDENT
+        kept = values > DEPENDENT  # as in `scatter_rank`
         values, vectors = values[kept], vectors[:, kept]
         found, s, inner = graded_svd(vectors * np.sqrt(values) / inverse[live, None])
         axes, to_left = np.zeros((len(inverse), len(s))), np.zeros((len(s), len(inverse)))

@@ -143,7 +143,7 @@ def above_rounding(moments: Moments, values: Array, vectors: Array) -> tuple[Arr
 
 def largest(values: Array, vectors: Array, n: int) -> tuple[Array, Array]:
     """The `n` largest eigenvalues, ascending, and their eigenvectors."""
-    kept = np.argsort(values, kind="stable")[len(values) - n :]
+    kept = np.argsort(values, kind="stable")[max(0, len(values) - n) :]
     return values[kept], vectors[:, kept]
 
 

@@ -84,8 +84,7 @@ class MDDM(ScaledFeatureSpace):
             singular, vectors = cross_directions(moments)
             return 4 * singular**2, vectors
         codes = 2.0 * np.eye(moments.n_labels)
-        found = directions_of_codes(moments, codes, (1 - self.beta) / self.beta, self.solver)
-        values, vectors = above_rounding(moments, *found)
+        values, vectors = directions_of_codes(moments, codes, (1 - self.beta) / self.beta, self.solver)
         return values / self.beta, vectors / np.sqrt(self.beta)
 
     def _find_about_the_origin(self, moments: Moments) -> tuple[Array, Array]:
