@@ -53,7 +53,7 @@ def rounding_of_unit_columns(n: int, d: int) -> float:
 
     Where S tells the rank as clearly (also at unit length; see `DEPENDENT` and `INDEPENDENT`), the rows are not
     decomposed, but they must confirm it: to ten digits a combination is one. `factorisation.rank` applies the rule to
-    moments, `Spectral.of_rows` to rows, `principal.cross_directions` to C, and `scatter_rank` to the labels' T.
+    moments, `Spectral.of_rows` to rows, `principal.cross_rank` to C, and `scatter_rank` to the labels' T.
     """
     return max(n, d) * math.sqrt(d) * float(np.finfo(float).eps)
 

@@ -9,6 +9,7 @@ of Sun 2017 do so.)
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -106,14 +107,14 @@ def penalised(
 
     (XᵀHX + diag(penalty) + Q)⁻¹XᵀHT by Cholesky; where n < d and Q = 0, from the n×n side:
     P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter (`scatter`, where it is known). All h and penalties must be
-    positive. Where the sum has lost the penalty in rounding, W is found by a QR factorisation of the rows, made dense,
-    and the penalty's root: 2(n + d)·min(n, d)².
+    positive. Where the sum has lost the penalty in rounding, W is found in the range of Xᵀ (and of Q), with X made
+    dense, by an SVD of it and a QR factorisation.
     """
     n, d = X.shape
     if quadratic is None and n < d:
         inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
         solve = _by_cholesky(inner, 1 / h)
-        return _from_short_rows(X, h, penalty, target) if solve is None else (X.T @ solve(target)) / penalty[:, None]
+        return _from_rows(X, h, penalty, target) if solve is None else (X.T @ solve(target)) / penalty[:, None]
     matrix = _lower_scatter(X, h) if scatter is None else scatter
     if quadratic is not None:
         matrix = matrix + quadratic.T  # in the same order in memory, and symmetric
@@ -121,33 +122,23 @@ def penalised(
     return _from_rows(X, h, penalty, target, quadratic) if solve is None else solve(X.T @ (h[:, None] * target))
 
 
-def _from_rows(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None) -> Array:
-    """As `penalised`, by least squares: the rows √h(x, t) above those of the roots of penalty and Q.
-
-    The largest rows first and columns pivoted, so that each row keeps its digits (Cox & Higham 1998).
+def _from_rows(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:
+    """As `penalised`, by least squares in the row space: there rows √h(x, t) stand above those of the roots of Q and of
+    the penalty, and none depends on others but by the penalty. The largest rows first, so that each keeps its digits.
     """
-    d, root = X.shape[1], np.sqrt(h)[:, None]
-    below = np.diag(np.sqrt(penalty))
+    n, rows = X.shape[0], sums.dense(X)
     if quadratic is not None:
         unit = inverse_root(np.diag(quadratic))
-        below = np.vstack([below, _root(quadratic * unit * unit[:, None]) / np.where(unit > 0, unit, 1.0)])
-    rows = np.vstack([root * sums.dense(X), below])
-    right = np.vstack([root * target, np.zeros((len(below), target.shape[1]))])
-    unit = 1 / lengths(rows.T)
-    rows *= unit
-    order = np.argsort(-np.abs(rows).max(axis=1), kind="stable")
-    basis, upper, pivots = scipy.linalg.qr(rows[order], mode="economic", pivoting=True, check_finite=False)
-    W = np.empty((d, target.shape[1]))
-    W[pivots] = scipy.linalg.solve_triangular(upper, basis.T @ right[order], check_finite=False)
-    return unit[:, None] * W
-
-
-def _from_short_rows(X: Any, h: Array, penalty: Array, target: Array) -> Array:
-    """As `penalised` where n < d and Q = 0: of XW + H^(-½)E = T the solution with the shortest (√penalty·W, E)."""
-    root = np.sqrt(penalty)[:, None]
-    columns = np.vstack([sums.dense(X).T / root, np.diag(1 / np.sqrt(h))])
-    basis, upper = scipy.linalg.qr(columns, mode="economic", check_finite=False)
-    return basis[: len(root)] @ scipy.linalg.solve_triangular(upper, target, trans="T", check_finite=False) / root
+        rows = np.vstack([rows, _root(quadratic * unit * unit[:, None]) / np.where(unit > 0, unit, 1.0)])
+    space = _RowSpace.of(rows, penalty)
+    root = np.sqrt(h)[:, None]
+    left = np.vstack([root * space.rows[:n], space.rows[n:], space.lift])
+    right = np.vstack([root * target, np.zeros((len(left) - n, target.shape[1]))])
+    order = np.argsort(-np.abs(left).max(axis=1, initial=0.0), kind="stable")
+    basis, upper, pivots = scipy.linalg.qr(left[order], mode="economic", pivoting=True, check_finite=False)
+    y = np.empty((len(upper), target.shape[1]))
+    y[pivots] = scipy.linalg.solve_triangular(upper, basis.T @ right[order], check_finite=False)
+    return space.outward(y)
 
 
 def _by_cholesky(matrix: Array, penalty: Array, sizes: Array | None = None) -> Operator | None:
@@ -174,25 +165,59 @@ def _root(matrix: Array) -> Array:
     return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
 
 
-def _in_row_space(matrix: Array, penalty: Array, rows: Any) -> Operator:
-    """B ↦ (A + diag(penalty))⁻¹B, where A and B lie in the range R of the transposed `rows` but for rounding.
+@dataclass(frozen=True)
+class _RowSpace:
+    """The w (d,) that are the shortest, √penalty·w, of all with the same products with some rows (n×d) of rank r.
 
-    A solution w has Pw in R, P = diag(penalty). So with a basis N of R, A = NĀNᵀ and B = Nb, it is w = P⁻¹NM⁻¹y, where
-    M = NᵀP⁻¹N and (Ā + M⁻¹)y = b: in R nothing of A is lost in rounding.
+    Pw is in the range of the rows' transpose then, P = diag(penalty). With a basis N (d×r) of it, w = P⁻¹NM⁻¹y for
+    y = Nᵀw and M = NᵀP⁻¹N, and the square of its length is yᵀM⁻¹y. So y has what the rows tell, and the penalty decides
+    among features that depend on each other, with no rounding of the one in the other.
+
+    Attributes
+    ----------
+    rows : array of shape (n, r)
+        The products of the rows with w are those of these with y.
+    inward : array of shape (r, d)
+        B = Nb for the B in the range: b from B.
+    lift : array of shape (r, r)
+        L, LᵀL = M⁻¹.
     """
-    square = sums.squares(rows)
-    unit = np.sqrt(np.where(square > 0, square, 1.0))
-    _, s, right = scipy.linalg.svd(sums.dense(rows) / unit, full_matrices=False, check_finite=False)
-    right = right[s > rounding_of_unit_columns(*rows.shape)]
-    inward, half = right / unit, np.sqrt(penalty)[:, None]
-    basis, upper = scipy.linalg.qr(unit[:, None] * right.T / half, mode="economic", check_finite=False)
-    lift = scipy.linalg.solve_triangular(upper, np.eye(len(upper)), trans="T", check_finite=False)  # LᵀL is M⁻¹
-    stacked = np.vstack([_root(inward @ matrix @ inward.T), lift])
-    factor = scipy.linalg.qr(stacked, mode="r", check_finite=False)[0][: len(upper)]
+
+    rows: Array
+    inward: Array
+    lift: Array
+    basis: Array  # d×r, orthonormal: that of √P⁻¹N
+    root: Array  # √penalty
+
+    @classmethod
+    def of(cls, rows: Array, penalty: Array) -> _RowSpace:
+        """From the rows, by an SVD of them with columns of unit length (`linalg.rounding_of_unit_columns`)."""
+        square = sums.squares(rows)
+        unit, root = np.sqrt(np.where(square > 0, square, 1.0)), np.sqrt(penalty)
+        left, s, right = scipy.linalg.svd(rows / unit, full_matrices=False, check_finite=False)
+        kept = s > rounding_of_unit_columns(*rows.shape)
+        left, right = left[:, kept] * s[kept], right[kept]
+        basis, upper = scipy.linalg.qr((unit / root)[:, None] * right.T, mode="economic", check_finite=False)
+        lift = scipy.linalg.solve_triangular(upper, np.eye(len(upper)), trans="T", check_finite=False)
+        return cls(left, right / unit, lift, basis, root)
+
+    def outward(self, y: Array) -> Array:
+        """The w (d×q) of y (r×q)."""
+        return self.basis @ (self.lift @ y) / self.root[:, None]
+
+
+def _in_row_space(matrix: Array, penalty: Array, rows: Any) -> Operator:
+    """B ↦ (A + diag(penalty))⁻¹B, where A and B lie in the range of the transposed `rows` but for rounding.
+
+    With A = NĀNᵀ and B = Nb it is w of the y with (Ā + M⁻¹)y = b: see `_RowSpace`.
+    """
+    space = _RowSpace.of(sums.dense(rows), penalty)
+    stacked = np.vstack([_root(space.inward @ matrix @ space.inward.T), space.lift])
+    upper = scipy.linalg.qr(stacked, mode="r", check_finite=False)[0][: len(space.lift)]
 
     def solve(b: Array) -> Array:
-        y = scipy.linalg.solve_triangular(factor, inward @ b, trans="T", check_finite=False)
-        return basis @ (lift @ scipy.linalg.solve_triangular(factor, y, check_finite=False)) / half
+        y = scipy.linalg.solve_triangular(upper, space.inward @ b, trans="T", check_finite=False)
+        return space.outward(scipy.linalg.solve_triangular(upper, y, check_finite=False))
 
     return solve
 

@@ -10,7 +10,7 @@ import scipy.linalg
 from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import cross_directions
+from mlcdr.numerics.principal import cross_rank
 
 
 class DDSR(DualSpace):
@@ -46,7 +46,7 @@ class DDSR(DualSpace):
         m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), rounding="nearest")
         key = ("SVD of features with labels", self.dependency)
         left, singular, right = moments.once(key, lambda: _decomposed(self._matrix(moments)))
-        rank = len(cross_directions(moments)[0])
+        rank = cross_rank(moments)
         self.singular_values_ = singular[:m]
         return left[:, : max(1, min(m, rank))], right[:m]
 

@@ -10,7 +10,7 @@ from mlcdr.methods.feature_space.implicit import SOLVERS
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, above_rounding, dependence, eigen, largest
 from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import ACCURATE, cross_directions
+from mlcdr.numerics.principal import ACCURATE, cross_rank
 from mlcdr.numerics.regression import coefficients, explained_scatter, solve_by_gradients, whiten
 
 
@@ -89,7 +89,7 @@ def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: st
         except IllConditioned:
             if solver == "implicit":
                 raise
-    rank = len(cross_directions(moments)[0])
+    rank = cross_rank(moments)
     return dependent_directions(moments.map_labels(moments.mean_y, codes), ridge, rank)
 
 

@@ -10,7 +10,7 @@ from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
 from mlcdr.numerics.linalg import graded_svd
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import axis_coordinates, cross_directions
+from mlcdr.numerics.principal import axis_coordinates, cross_rank
 
 
 class MLSI(ScaledFeatureSpace):
@@ -51,7 +51,7 @@ class MLSI(ScaledFeatureSpace):
             _, sizes, vectors = graded_svd(np.vstack(halves))
             n_positive = len(s)
             if self.beta == 1:
-                n_positive = len(cross_directions(moments)[0]) if c.any() else 0
+                n_positive = cross_rank(moments) if c.any() else 0
             return sizes[:n_positive] ** 2, space.lift(unit[:, None] * vectors[:, :n_positive])
         upper = self._kernel_metric(s, c, 4 * moments.yy)
         inverse = scipy.linalg.solve_triangular(upper, np.eye(len(s)))

@@ -11,7 +11,7 @@ from mlcdr.numerics.factorisation import rank
 from mlcdr.numerics.linalg import graded_svd
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import Operator
-from mlcdr.numerics.principal import axis_coordinates, cross_directions, rank_coordinates
+from mlcdr.numerics.principal import axis_coordinates, cross_rank, rank_coordinates
 
 _KNOWN = 1e-12  # of the largest: a smaller eigenvalue of G is not known from G itself
 
@@ -65,7 +65,7 @@ class MVMD(ImplicitFeatureSpace):
         """rank(X), or rank(C) where G is CCᵀ alone."""
         if self.beta < 1:
             return rank(moments)
-        return len(cross_directions(moments)[0]) if c.any() else 0
+        return cross_rank(moments) if c.any() else 0
 
     def _shares(self, trace: float, squares: float) -> tuple[float, float]:
         """What S and CCᵀ are multiplied by, C of {0, 1} labels with this sum of squares."""
