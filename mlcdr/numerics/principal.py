@@ -122,6 +122,12 @@ def cross_rank(moments: Moments) -> int:
     return moments.once("rank of C", lambda: _rank_of(_unit_cross(moments)[0], moments.n))
 
 
+def related(moments: Moments) -> bool:
+    """Whether C is more than rounding: any feature is related to any label. Cost: dK."""
+    unit = _unit_cross(moments)[0]
+    return bool(np.linalg.norm(unit) > _rounding_of_cross(unit, moments.n))
+
+
 def cross_directions(moments: Moments) -> tuple[Array, Array]:
     """The singular values of C (d×K) that are not 0 (`cross_rank`), descending, and their left vectors (d×r).
 
@@ -144,8 +150,11 @@ def _rank_of(unit: Array, n: int) -> int:
         squares = scipy.linalg.eigvalsh(live.T @ live, check_finite=False)
         if squares[0] > linalg.INDEPENDENT * squares[-1]:
             return int(live.shape[1])
-    nothing = linalg.rounding_of_unit_columns(max(n, len(unit)), unit.size)
-    return int(np.count_nonzero(scipy.linalg.svdvals(unit, check_finite=False) > nothing))
+    return int(np.count_nonzero(scipy.linalg.svdvals(unit, check_finite=False) > _rounding_of_cross(unit, n)))
+
+
+def _rounding_of_cross(unit: Array, n: int) -> float:
+    return linalg.rounding_of_unit_columns(max(n, len(unit)), unit.size)
 
 
 def _decompose_cross(moments: Moments) -> tuple[Array, Array]:

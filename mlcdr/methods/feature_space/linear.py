@@ -22,6 +22,7 @@ from mlcdr.methods.feature_space.supervised import SupervisedStep
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.linalg import n_kept, signed
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import related
 from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
@@ -149,8 +150,7 @@ def largest(values: Array, vectors: Array, n: int) -> tuple[Array, Array]:
 
 def dependence(moments: Moments) -> Array:
     """C (d×K), exactly 0 if it is only rounding error, as for features and labels uncorrelated by design."""
-    c = moments.xy
-    return c if dependent(c, moments.spread(), moments.label_spread()) else np.zeros_like(c)
+    return moments.xy if related(moments) else np.zeros_like(moments.xy)
 
 
 def dependent(c: Array, spread: Array, label_spread: Array) -> bool:
