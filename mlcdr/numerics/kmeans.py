@@ -132,6 +132,8 @@ def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
         distances.min(axis=1, out=least[block])
         near = distances <= (least[block] + rounding[block])[:, None]
         found[block] = np.argmax(near, axis=1)
+        if np.count_nonzero(near) == len(near):
+            continue
         several = np.flatnonzero(np.count_nonzero(near, axis=1) > 1)
         for part in np.split(several, range(_APART, len(several), _APART)):
             at = start + part

@@ -191,13 +191,20 @@ class _RowSpace:
 
     @classmethod
     def of(cls, rows: Array, penalty: Array) -> _RowSpace:
-        """From the rows, by an SVD of them with columns of unit length (`linalg.rounding_of_unit_columns`)."""
+        """From the rows, by an SVD of them with columns of unit length (`linalg.rounding_of_unit_columns`).
+
+        The QR factorisation of √P⁻¹N has its largest rows first and columns pivoted, so that each row keeps its digits.
+        """
         square = sums.squares(rows)
         unit, root = np.sqrt(np.where(square > 0, square, 1.0)), np.sqrt(penalty)
         left, s, right = scipy.linalg.svd(rows / unit, full_matrices=False, check_finite=False)
         kept = s > rounding_of_unit_columns(*rows.shape)
-        left, right = left[:, kept] * s[kept], right[kept]
-        basis, upper = scipy.linalg.qr((unit / root)[:, None] * right.T, mode="economic", check_finite=False)
+        order = np.argsort(-unit / root, kind="stable")
+        basis, upper, pivots = scipy.linalg.qr(
+            ((unit / root)[:, None] * right[kept].T)[order], mode="economic", pivoting=True, check_finite=False
+        )
+        basis = basis[np.argsort(order)]
+        left, right = (left[:, kept] * s[kept])[:, pivots], right[kept][pivots]
         lift = scipy.linalg.solve_triangular(upper, np.eye(len(upper)), trans="T", check_finite=False)
         return cls(left, right / unit, lift, basis, root)
 
