@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mlcdr.numerics import file_order, linalg, principal, sums
+from mlcdr.numerics import file_order, linalg, row_axes, sums
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
@@ -33,6 +33,17 @@ def factor(moments: Moments, ridge: float = 0.0) -> linalg.Factor:
     return moments.memo.get(("factor", ridge), lambda: _factorise(moments, ridge))
 
 
+def rank(moments: Moments) -> int:
+    """The rank of the centred features, by the rule of `linalg.rounding_of_unit_columns`.
+
+    Where S does not tell it and the rows are not at hand, what S knows: `linalg.scatter_rank`.
+    """
+    try:
+        return factor(moments.labels).rank
+    except linalg.IllConditioned:
+        return linalg.scatter_rank(moments.xx_lower)
+
+
 def _factorise(moments: Moments, ridge: float) -> linalg.Factor:
     if moments.variances is not None:
         return linalg.Diagonal.factorise(moments.variances, ridge)
@@ -48,7 +59,7 @@ def _factorise(moments: Moments, ridge: float) -> linalg.Factor:
     except linalg.IllConditioned:
         if not moments.has_rows:
             raise
-    return principal.svd_of_rows(moments).with_ridge(ridge)
+    return row_axes.svd_of_rows(moments).with_ridge(ridge)
 
 
 def _confirmed(moments: Moments, found: linalg.PivotedCholesky) -> linalg.PivotedCholesky:
@@ -74,7 +85,7 @@ def _dependent(moments: Moments) -> Index | None:
 
 
 def _dual(moments: Moments, ridge: float) -> linalg.Factor:
-    outer, transpose_apply = principal.outer_products(moments)
+    outer, transpose_apply = row_axes.outer_products(moments)
     if ridge > 0:
         spectral = moments.memo.get("spectral", lambda: linalg.Spectral.of_outer(outer, transpose_apply))
         # eigenvalues of XXᵀ are known to about n·ε of the largest; the ridge must drown that
@@ -82,15 +93,7 @@ def _dual(moments: Moments, ridge: float) -> linalg.Factor:
             raise linalg.IllConditioned("the ridge is too small for the matrix of inner products")
         return spectral.with_ridge(ridge)
     found = linalg.Dual.factorise(outer, transpose_apply)
-    X, mean = moments.rows()[0], moments.origin
-    raw = sums.squares(X)
-    # each feature (but for those nearly constant), at unit size, must lie in the range that was found
-    squares = raw - moments.n * mean * (2 * moments.mean_x - mean)
-    sizes = np.sqrt(np.where((raw > 0) & (squares > 1e-10 * raw), squares, np.inf))
-    probe = linalg.random_signs(moments.n_features) / sizes[:, None]
-    image = X @ probe - mean @ probe
-    if not linalg.confirmed(image - found.project(image), float(np.linalg.norm(image))):
-        raise linalg.IllConditioned("the rows do not confirm the rank of the matrix of inner products")
+    row_axes.confirm_range(moments, found.project)
     return found
 
 

@@ -14,13 +14,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.numerics.entry import checked
-from mlcdr.numerics.sums import row_squares
+from mlcdr.numerics.sums import dense, row_squares
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-_ROUNDING = 1e-13  # of the squared lengths
+_ROUNDING = 1e-13  # of the squared lengths, and of lengths
 _BLOCK = 512  # rows
+_APART = 64  # rows compared with centres by differences at a time
 
 
 class SingleStartKMeans(ClusterMixin, BaseEstimator):
@@ -129,9 +130,28 @@ def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
         distances = X[block] @ turned
         distances += ends
         distances.min(axis=1, out=least[block])
-        # duplicated rows make equal centres; which of them is nearer must not be for rounding to say
-        found[block] = np.argmax(distances <= (least[block] + rounding[block])[:, None], axis=1)
+        near = distances <= (least[block] + rounding[block])[:, None]
+        found[block] = np.argmax(near, axis=1)
+        if np.count_nonzero(near) == len(near):
+            continue
+        several = np.flatnonzero(np.count_nonzero(near, axis=1) > 1)
+        for part in np.split(several, range(_APART, len(several), _APART)):
+            at = start + part
+            found[at], squares = _nearest_of(dense(X[at]), centres, near[part], np.sqrt(ends.max()))
+            least[at] = squares - rows[at]
     return found, rows + least
+
+
+def _nearest_of(rows: Array, centres: Array, near: NDArray[np.bool_], size: float) -> tuple[Index, Array]:
+    """As `_nearest`, of the centres that are `near` (n×K), by differences: in ‖x‖² − 2xc + ‖c‖² a large offset of the
+    features hides them. `size`: of the largest centre, to whose rounding equal distances are equal.
+    """
+    distances = np.full(near.shape, np.inf)
+    for k in np.flatnonzero(near.any(axis=0)):
+        distances[near[:, k], k] = np.linalg.norm(rows[near[:, k]] - centres[k], axis=1)
+    least = distances.min(axis=1)
+    # duplicated rows make equal centres; which of them is nearer must not be for rounding to say
+    return np.argmax(distances <= (least + _ROUNDING * (least + size))[:, None], axis=1), least**2
 
 
 def without_empty(labels: Index, distances: Array, n_clusters: int) -> Index:

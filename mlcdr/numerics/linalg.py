@@ -40,6 +40,47 @@ SINGULAR = 1e-9
 # Against the rows themselves nothing is squared: to ten digits a combination is one.
 _CONFIRMED = 1e-10
 _PROBES = 4
+# Of the largest: a singular value below this has lost too many of its digits in a decomposition by orthogonal matrices.
+GRADED = 1e-6
+
+
+def rounding_of_unit_columns(n: int, d: int) -> float:
+    """What counts as 0 among singular values of n×d rows with columns of unit length: max(n, d)·√d·ε.
+
+    This is the rule of rank, for every method: NumPy's, with ‖X‖_F = √d for the largest singular value, but with each
+    column at unit length. So no unit of measurement makes a feature count for nothing, and none makes rounding count.
+    The length is that before the mean is taken off, since what centring leaves of rounding is relative to it.
+
+    Where S tells the rank as clearly (also at unit length; see `DEPENDENT` and `INDEPENDENT`), the rows are not
+    decomposed, but they must confirm it: to ten digits a combination is one. `factorisation.rank` applies the rule to
+    moments, `Spectral.of_rows` to rows, `principal.cross_rank` to C, and `scatter_rank` to the labels' T.
+    """
+    return max(n, d) * math.sqrt(d) * float(np.finfo(float).eps)
+
+
+def graded_svd(matrix: Array) -> tuple[Array, Array, Array]:
+    """U (m×n), s (descending) and V (n×n) of A (m×n, m ≥ n): each singular value to its own rounding, if A = D₁BD₂ with
+    B well conditioned, however different the entries of the diagonal D₁ and D₂.
+
+    An SVD by orthogonal transformations knows all of them to the rounding of the largest. Where they differ by more
+    than a million, a Jacobi method is used: Drmač & Veselić 2008, LAPACK's `dgejsv`, at a few times the cost.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        When it does not converge.
+    """
+    if not matrix.size:
+        return np.zeros(matrix.shape), np.zeros(matrix.shape[1]), np.eye(matrix.shape[1])
+    left, sizes, right = scipy.linalg.svd(matrix, full_matrices=False, check_finite=False)
+    if sizes[-1] > GRADED * sizes[0]:
+        return left, sizes, right.T
+    # joba=2: D₁ and D₂, both; jobu=0, jobv=0: U (m×n) and V; jobr=0: no singular value is too small; jobt=0: as it is
+    sizes, left, right, work, _, info = lapack.dgejsv(matrix, joba=2, jobu=0, jobv=0, jobr=0, jobt=0, jobp=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the Jacobi method for singular values does not converge")
+    order = np.argsort(-sizes, kind="stable")
+    return left[:, order], sizes[order] * (work[0] / work[1]), right[:, order]
 
 
 def random_signs(n: int) -> Array:
@@ -357,17 +398,36 @@ class Spectral:
     rank: int
 
     @classmethod
-    def of_rows(cls, rows: Array, offset: float = 0.0) -> Spectral:
-        """From the centred rows X (n×d, dense).
+    def of_rows(cls, rows: Array, sizes: Array | None = None) -> Spectral:
+        """From the centred rows X (n×d, dense), of the rank that `rounding_of_unit_columns` gives.
 
-        Singular values below max(n, d)·ε·max(s₁, `offset`) count as 0: NumPy's rule, with the size of the means
-        subtracted in centring added, since rounding is relative to that, too.
+        Where the singular values themselves tell the rank, and differ by less than a million, they are those of X.
+        Elsewhere those of X with columns of unit length tell it, X = Ûdiag(ŝ)V̂ᵀD, and a Jacobi method decomposes what
+        is left, DV̂diag(ŝ) (`graded_svd`): each singular value of X is known to its own rounding.
+
+        Parameters
+        ----------
+        sizes : array of shape (d,) or None
+            The columns' lengths before they were centred, since rounding is relative to that; None: those of X.
         """
+        live = rows.any(axis=0)
+        if not np.any(live):
+            return cls(rows[:, :0], np.zeros(0), lambda a: np.zeros((rows.shape[1], 0)) @ a, 0.0, 0)
+        sizes = np.linalg.norm(rows, axis=0) if sizes is None else sizes
+        units = np.where(live, sizes, sizes[live].min())
+        nothing = rounding_of_unit_columns(len(rows), int(live.sum()))
         left, s, right = scipy.linalg.svd(rows, full_matrices=False, check_finite=False)
-        largest = max(np.max(s, initial=0.0), offset)
-        rank = int(np.count_nonzero(s > max(rows.shape) * np.finfo(float).eps * largest))
-        right = right[:rank]
-        return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, 0.0, rank)
+        # each is that of unit columns times something between the smallest size and the largest
+        kept = s > nothing * units.max()
+        rank = int(np.count_nonzero(kept))
+        told = np.all(kept | (s < nothing * units.min()))
+        if told and np.all(s[:rank] > GRADED * s[0]):
+            right = right[:rank]
+            return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, 0.0, rank)
+        left, s, right = scipy.linalg.svd(rows / units, full_matrices=False, check_finite=False)
+        rank = int(np.count_nonzero(s > nothing))
+        axes, s, inner = graded_svd(units[:, None] * right[:rank].T * s[:rank])
+        return cls(left[:, :rank] @ inner, s, lambda a: axes @ a, 0.0, rank)
 
     @classmethod
     def of_outer(cls, outer: Array, transpose_apply: Any, clear: bool = False) -> Spectral:
@@ -402,6 +462,59 @@ class Spectral:
     def coefficients(self, whitened: Array) -> Array:
         """W = V diag(1/√(s²+α)) B."""
         return self.apply_right(whitened / np.sqrt(self.singular_values**2 + self.ridge)[:, None])
+
+
+def scatter_rank(lower: Array) -> int:
+    """The rank of a scatter matrix (its lower triangle), where nothing but it is known: at unit diagonal, the number of
+    eigenvalues above `DEPENDENT`. The labels' T is decided so: its sums are of whole numbers.
+    """
+    scaled, inverse = _equilibrate(lower, 0.0)
+    live = np.flatnonzero(inverse)
+    if not len(live):
+        return 0
+    return int(np.count_nonzero(scipy.linalg.eigvalsh(scaled[np.ix_(live, live)], check_finite=False) > DEPENDENT))
+
+
+@dataclass(frozen=True)
+class ScatterAxes:
+    """X = U diag(s) Vᵀ from S alone: U is known by UᵀZ only, where C is (`whiten`).
+
+    S is scaled to unit diagonal first, and what is left of its rank is decomposed as in `Spectral.of_rows`. Below a
+    share `DEPENDENT` of a feature's variance S knows of nothing. Cost: 9d³ and a Jacobi method.
+    """
+
+    singular_values: Array
+    axes: Array  # V (d×r)
+    to_left: Array  # r×d: UᵀZ of C
+    rank: int
+
+    @classmethod
+    def of_scatter(cls, lower: Array) -> ScatterAxes:
+        """From the lower triangle of S (d×d)."""
+        scaled, inverse = _equilibrate(lower, 0.0)
+        live = np.flatnonzero(inverse)
+        values, vectors = np.zeros(0), np.zeros((0, 0))
+        if len(live):
+            values, vectors = scipy.linalg.eigh(scaled[np.ix_(live, live)], check_finite=False)
+        kept = values > DEPENDENT  # as in `scatter_rank`
+        values, vectors = values[kept], vectors[:, kept]
+        found, s, inner = graded_svd(vectors * np.sqrt(values) / inverse[live, None])
+        axes, to_left = np.zeros((len(inverse), len(s))), np.zeros((len(s), len(inverse)))
+        axes[live] = found
+        to_left[:, live] = inner.T @ (vectors / np.sqrt(values)).T * inverse[live]
+        return cls(s, axes, to_left, len(s))
+
+    def apply_right(self, a: Array) -> Array:
+        """VA (d×q) of A (r×q)."""
+        return self.axes @ a
+
+    def whiten(self, xy: Array, z: Any) -> Array:
+        """B = UᵀZ."""
+        return self.to_left @ xy
+
+    def coefficients(self, whitened: Array) -> Array:
+        """W = V diag(1/s) B."""
+        return self.axes @ (whitened / self.singular_values[:, None])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Principal axes of the rows of a data set: from S (d×d), from the n×n side, or from the rows themselves.
+"""Principal axes of the rows of a data set: from S (d×d), from the n×n side, or from the rows themselves;
+and those of C.
 
 Where few are wanted of very many, from products with the rows alone (`operators.lanczos`).
 """
@@ -11,13 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mlcdr.numerics import linalg, operators, sums
+from mlcdr.numerics import linalg, operators, row_axes, sums
+from mlcdr.numerics.factorisation import rank
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
+
+ACCURATE = 1e-10  # of the largest eigenvalue of S: down to it the others are known to six digits or more
+_DENSE = 5e7  # entries of sparse rows that may be made dense where S serves as well
 
 
 @dataclass(frozen=True)
@@ -34,28 +40,134 @@ class RankCoordinates:
 
 
 def rank_coordinates(moments: Moments) -> RankCoordinates:
-    """S and C in coordinates of the features that keep them as small as possible.
+    """S and C in coordinates of the features that keep them small, and exact.
 
-    They are the features themselves where d ≤ n (or the rows are not at hand), and else the r principal axes of the
-    rows, from a thin SVD of X: what a method finds in the range of Xᵀ it finds there exactly. Cost where d > n:
-    about 9n³ + ndr (sparse: n² inner products of rows), or the SVD of the dense rows, 6n²d.
+    They are the features themselves where d ≤ n (or the rows are not at hand) and their sizes differ by less than 1e5;
+    else the r principal axes of the rows (`_axes`): what a method finds in the range of Xᵀ it finds there exactly, and
+    no small feature is lost beside a large one. S is diagonal there, `variances`. Cost where d > n: about 9n³ + ndr
+    (sparse: n² inner products of rows), or the SVD of the dense rows, 6n²d.
     """
-    if moments.n_features <= moments.n or not moments.has_rows:
+    if (moments.n_features <= moments.n or not moments.has_rows) and _alike(moments):
         return RankCoordinates(moments, lambda a: a)
-    svd = thin_svd(moments.labels)
-    s = svd.singular_values
+    labels = moments.labels
+    axes = _axes(labels)
+    s = axes.singular_values
+
+    def rows() -> tuple[Any, Any]:
+        if isinstance(axes, linalg.Spectral):
+            return axes.left * s, moments.rows()[1]
+        X, to_axes = moments.rows()[0], axes.apply_right(np.eye(axes.rank))
+        return X @ to_axes - moments.origin @ to_axes, moments.rows()[1]
+
+    def white() -> Array:  # UᵀZ: C relative to s, with no rounding of large features in it
+        if isinstance(axes, linalg.Spectral):
+            return axes.left.T @ moments.centred_labels()
+        return axes.whiten(moments.xy, None)
+
     inner = Moments(
         moments.n,
-        np.zeros(svd.rank),
+        np.zeros(axes.rank),
         moments.mean_y,
         lambda: np.diag(s**2),
-        lambda: s[:, None] * (svd.left.T @ moments.centred_labels()),
+        lambda: s[:, None] * white(),
         lambda: moments.yy,
-        lambda: (svd.left * s, moments.rows()[1]),
+        rows if moments.has_rows else None,
         lambda: s**2,
         centred=moments.centred,
+        variances=s**2,
     )
-    return RankCoordinates(inner, svd.apply_right)
+    return RankCoordinates(inner, axes.apply_right)
+
+
+def axis_coordinates(moments: Moments) -> RankCoordinates:
+    """The same in the principal axes of the rows, where S is diagonal, whatever their shape and scale."""
+    space = rank_coordinates(moments)
+    if space.moments.variances is not None:
+        return space
+    values, directions = principal_directions(moments.labels, moments.n_features)
+    values, directions = values[values > 0], directions[values > 0]
+    inner = moments.with_features(
+        directions @ moments.mean_x,
+        lambda: np.diag(values),
+        lambda: directions @ moments.xy,
+        lambda X: X @ directions.T,
+        lambda: values,
+        variances=values,
+    )
+    return RankCoordinates(inner, lambda a: directions.T @ a)
+
+
+def _alike(moments: Moments) -> bool:
+    """Whether no feature that varies is larger than another by 1e5 or more."""
+    spread = moments.spread()
+    spread = spread[spread > 0]
+    return not len(spread) or bool(spread.max() < 1e10 * spread.min())
+
+
+def _axes(moments: Moments) -> linalg.Spectral | linalg.ScatterAxes:
+    """X = U diag(s) Vᵀ at all scales: of the rows, but of S where these are not at hand, or sparse and too large."""
+    if moments.has_rows and moments.n_features > moments.n:
+        return row_axes.thin_svd(moments)
+    X = moments.rows()[0] if moments.has_rows else None
+    if X is None or (sp.issparse(X) and X.shape[0] * X.shape[1] > _DENSE):
+        return moments.memo.get("axes of S", lambda: linalg.ScatterAxes.of_scatter(moments.xx_lower))
+    return row_axes.svd_of_rows(moments)
+
+
+def cross_rank(moments: Moments) -> int:
+    """The rank of C (d×K), by the rule of `linalg.rounding_of_unit_columns`, at features and labels of unit length.
+
+    Cost: dK² and K³ where ĈᵀĈ shows that all labels count that are related to a feature; else about 4dK².
+    """
+    return moments.once("rank of C", lambda: _rank_of(_unit_cross(moments)[0], moments.n))
+
+
+def related(moments: Moments) -> bool:
+    """Whether C is more than rounding: any feature is related to any label. Cost: dK."""
+    unit = _unit_cross(moments)[0]
+    return bool(np.linalg.norm(unit) > _rounding_of_cross(unit, moments.n))
+
+
+def cross_directions(moments: Moments) -> tuple[Array, Array]:
+    """The singular values of C (d×K) that are not 0 (`cross_rank`), descending, and their left vectors (d×r).
+
+    Cost: about 6dK², three times that where sizes of features differ by a million.
+    """
+    return moments.once("directions of C", lambda: _decompose_cross(moments))
+
+
+def _unit_cross(moments: Moments) -> tuple[Array, Array, Array]:
+    """Ĉ = C_jk/(‖x_j‖‖y_k‖) (d×K), the lengths those before centring; and these."""
+    features = np.sqrt(moments.spread() + moments.n * moments.mean_x**2)
+    labels = np.sqrt(moments.label_spread() + moments.n * moments.mean_y**2)
+    features, labels = (np.where(length > 0, length, 1.0) for length in (features, labels))
+    return moments.xy / features[:, None] / labels, features, labels
+
+
+def _rank_of(unit: Array, n: int) -> int:
+    live = unit[:, unit.any(axis=0)]
+    if 0 < live.shape[1] <= len(live):
+        squares = scipy.linalg.eigvalsh(live.T @ live, check_finite=False)
+        if squares[0] > linalg.INDEPENDENT * squares[-1]:
+            return int(live.shape[1])
+    return int(np.count_nonzero(scipy.linalg.svdvals(unit, check_finite=False) > _rounding_of_cross(unit, n)))
+
+
+def _rounding_of_cross(unit: Array, n: int) -> float:
+    return linalg.rounding_of_unit_columns(max(n, len(unit)), unit.size)
+
+
+def _decompose_cross(moments: Moments) -> tuple[Array, Array]:
+    rank = cross_rank(moments)
+    left, s, _ = scipy.linalg.svd(moments.xy, full_matrices=False, check_finite=False)
+    if not rank or s[rank - 1] > linalg.GRADED * s[0]:
+        return s[:rank], left[:, :rank]
+    # C = (DÛdiag(ŝ))(V̂ᵀD'): the axes of the first, then those of the second relative to their sizes
+    unit, lengths, label_lengths = _unit_cross(moments)
+    left, s, right = scipy.linalg.svd(unit, full_matrices=False, check_finite=False)
+    axes, sizes, inner = linalg.graded_svd(lengths[:, None] * left[:, :rank] * s[:rank])
+    _, s, turned = linalg.graded_svd(label_lengths[:, None] * (right[:rank].T @ inner) * sizes)
+    return s, axes @ turned
 
 
 def principal_directions(moments: Moments, n: int) -> tuple[Array, Array]:
@@ -107,68 +219,23 @@ def _leading(moments: Moments, n: int) -> tuple[Array, Array]:
 
 def _decompose(moments: Moments, n: int) -> tuple[Array, Array]:
     d = moments.n_features
+    if moments.variances is not None:
+        order = np.argsort(-moments.variances, kind="stable")
+        return moments.variances[order], np.eye(d)[order]
     if d < moments.n or not moments.has_rows:
         values, directions = linalg.leading_eigenvectors(moments.xx, n)
-        if not moments.has_rows or values[0] <= 0 or values[-1] >= 1e-10 * values[0]:
-            rank = np.count_nonzero(values > d * np.finfo(float).eps * values[0])
-            return np.maximum(values, 0.0)[: max(rank, 1)], directions[: max(rank, 1)]
+        kept = n
+        if values[-1] < ACCURATE * values[0]:
+            kept = min(n, rank(moments))
+        if kept and values[kept - 1] >= ACCURATE * values[0]:
+            return values[:kept], directions[:kept]
     elif n < d and moments.spread().any():
         with contextlib.suppress(linalg.IllConditioned):
             values, vectors = operators.lanczos(moments.scatter_operator(), d, n)
-            if values[-1] >= 1e-10 * values[0]:
+            if values[-1] >= ACCURATE * values[0]:
                 return values, linalg.signed(vectors)
-    svd = thin_svd(moments) if d > moments.n else svd_of_rows(moments)
-    if svd.rank == 0:
+    found = _axes(moments)
+    if found.rank == 0:
         return np.zeros(1), np.eye(1, d)
-    order = np.argsort(-svd.singular_values, kind="stable")
-    return svd.singular_values[order] ** 2, linalg.signed(svd.apply_right(np.eye(svd.rank)[:, order]))
-
-
-def svd_of_rows(moments: Moments) -> linalg.Spectral:
-    """X = U diag(s) Vᵀ of the rows less their origin, made dense: the most accurate in small singular values.
-
-    Computed once. Cost: 6nd·min(n, d).
-    """
-
-    def compute() -> linalg.Spectral:
-        X, origin = moments.rows()[0], moments.origin
-        rows = sums.dense(X) - origin
-        # what rounding leaves of a dependent feature is relative to its offset, too; a constant one leaves exact zeros
-        offset = float(np.sqrt(len(rows)) * np.linalg.norm(origin[rows.any(axis=0)]))
-        if moments.centred:
-            rows -= rows.mean(axis=0)
-        return linalg.Spectral.of_rows(rows, offset)
-
-    return moments.memo.get("svd of rows", compute)
-
-
-def thin_svd(moments: Moments) -> linalg.Spectral:
-    """The same for d > n; from XXᵀ where X is sparse and that tells the rank: n² inner products of rows and 9n³."""
-    return moments.memo.get("thin svd", lambda: _thin_svd(moments))
-
-
-def _thin_svd(moments: Moments) -> linalg.Spectral:
-    if sp.issparse(moments.rows()[0]):
-        with contextlib.suppress(linalg.IllConditioned):
-            return linalg.Spectral.of_outer(*outer_products(moments), clear=True)
-    return svd_of_rows(moments)
-
-
-def outer_products(moments: Moments) -> tuple[Array, operators.Operator]:
-    """XXᵀ (n×n) of the rows less their origin, and A (n×q) ↦ XᵀA (d×q).
-
-    Raises
-    ------
-    linalg.IllConditioned
-        When subtracting the origin cancels too much of a sparse matrix's products of raw rows.
-    """
-    X, origin = moments.rows()[0], moments.origin
-    outer = sums.outer(X, origin)
-    # taking the mean off XXᵀ leaves rounding of the size of the raw rows: it must be small beside what is left
-    if sp.issparse(X) and np.max(np.diag(outer)) < 1e-3 * float(sums.row_squares(X).max()):
-        raise linalg.IllConditioned("centring cancels too much of the matrix of inner products")
-
-    def transpose_apply(a: Array) -> Array:
-        return X.T @ a - np.outer(origin, a.sum(axis=0))
-
-    return outer, transpose_apply
+    order = np.argsort(-found.singular_values, kind="stable")
+    return found.singular_values[order] ** 2, linalg.signed(found.apply_right(np.eye(found.rank)[:, order]))

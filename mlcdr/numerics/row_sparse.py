@@ -9,6 +9,7 @@ of Sun 2017 do so.)
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -16,11 +17,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from mlcdr.numerics import sums
-from mlcdr.numerics.linalg import IllConditioned
+from mlcdr.numerics.linalg import DEPENDENT, IllConditioned, inverse_root, rounding_of_unit_columns
 from mlcdr.numerics.operators import Operator, lanczos
 
 Array = NDArray[np.float64]
@@ -29,6 +31,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 """ε of the weights."""
 _DENSE = 500  # an operator up to this size is best made a matrix
 _LARGEST = 4000  # and up to this one it may be, where Lanczos' iteration fails
+_HIDDEN = 1e-8  # of the largest degree: what is below this beside it has lost half its digits
 _COLUMNS = 256
 _ROWS = 1024
 _SPARSE = 0.03  # of entries that are there, from which on a sparse product takes longer than a dense one
@@ -92,41 +95,164 @@ def _lower_scatter(X: Any, h: Array) -> Array:
     return lower
 
 
-def penalised(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:
+def penalised(
+    X: Any,
+    h: Array,
+    penalty: Array,
+    target: Array,
+    quadratic: Array | None = None,
+    scatter: Array | None = None,
+) -> Array:
     """W (d×k) that minimises Σ h_i‖W'x_i − t_i‖² + Σ penalty_j‖W_j‖² + Tr(WᵀQW), Q = `quadratic` (d×d) or 0.
 
     (XᵀHX + diag(penalty) + Q)⁻¹XᵀHT by Cholesky; where n < d and Q = 0, from the n×n side:
-    P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter. All h and penalties must be positive.
+    P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter (`scatter`, where it is known). All h and penalties must be
+    positive. Where the sum has lost the penalty in rounding, W is found in the range of Xᵀ (and of Q), with X made
+    dense, by an SVD of it and a QR factorisation.
     """
     n, d = X.shape
     if quadratic is None and n < d:
         inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
-        inner[np.diag_indices(n)] += 1 / h
-        return (X.T @ positive_solver(inner)(target)) / penalty[:, None]
-    matrix = _lower_scatter(X, h)
+        solve = _by_cholesky(inner, 1 / h)
+        return _from_rows(X, h, penalty, target) if solve is None else (X.T @ solve(target)) / penalty[:, None]
+    matrix = _lower_scatter(X, h) if scatter is None else scatter
     if quadratic is not None:
-        matrix += quadratic.T  # in the same order in memory, and symmetric
-    matrix[np.diag_indices(d)] += penalty
-    return positive_solver(matrix)(X.T @ (h[:, None] * target))
+        matrix = matrix + quadratic.T  # in the same order in memory, and symmetric
+    solve = _by_cholesky(matrix, penalty)
+    return _from_rows(X, h, penalty, target, quadratic) if solve is None else solve(X.T @ (h[:, None] * target))
 
 
-def positive_solver(matrix: Array) -> Operator:
-    """B ↦ A⁻¹B of a positive definite matrix, which is written over; equilibrated, since weights differ widely.
-
-    Only its lower triangle is read.
+def _from_rows(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:
+    """As `penalised`, by least squares in the row space: there rows √h(x, t) stand above those of the roots of Q and of
+    the penalty, and none depends on others but by the penalty. The largest rows first, so that each keeps its digits.
     """
-    unit = 1 / np.sqrt(np.diag(matrix))
-    matrix *= unit
-    matrix *= unit[:, None]
-    factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    return lambda b: unit[:, None] * scipy.linalg.cho_solve(factor, unit[:, None] * b, check_finite=False)
+    n, rows = X.shape[0], sums.dense(X)
+    if quadratic is not None:
+        unit = inverse_root(np.diag(quadratic))
+        rows = np.vstack([rows, _root(quadratic * unit * unit[:, None]) / np.where(unit > 0, unit, 1.0)])
+    space = _RowSpace.of(rows, penalty)
+    root = np.sqrt(h)[:, None]
+    left = np.vstack([root * space.rows[:n], space.rows[n:], space.lift])
+    right = np.vstack([root * target, np.zeros((len(left) - n, target.shape[1]))])
+    order = np.argsort(-np.abs(left).max(axis=1, initial=0.0), kind="stable")
+    basis, upper, pivots = scipy.linalg.qr(left[order], mode="economic", pivoting=True, check_finite=False)
+    y = np.empty((len(upper), target.shape[1]))
+    y[pivots] = scipy.linalg.solve_triangular(upper, basis.T @ right[order], check_finite=False)
+    return space.outward(y)
+
+
+def _by_cholesky(matrix: Array, penalty: Array, sizes: Array | None = None) -> Operator | None:
+    """B ↦ (A + diag(penalty))⁻¹B of a positive semidefinite A, by its lower triangle, at unit diagonal.
+
+    None where rounding in A has hidden the penalty: the share of a diagonal entry that those before it leave is no
+    larger than `DEPENDENT`. `sizes` (d,): what A's rounding is relative to, if A is a difference; None: its diagonal.
+    """
+    sizes = np.maximum(np.diag(matrix), 0.0) if sizes is None else sizes
+    unit = 1 / np.sqrt(sizes + penalty)
+    scaled = np.multiply(matrix, unit, order="F")
+    scaled *= unit[:, None]
+    scaled[np.diag_indices_from(scaled)] += penalty * unit**2
+    lower, info = lapack.dpotrf(scaled, lower=1, overwrite_a=1, clean=0)
+    if info != 0 or np.min(np.diag(lower), initial=1.0) ** 2 <= DEPENDENT:
+        return None
+    return lambda b: unit[:, None] * scipy.linalg.cho_solve((lower, True), unit[:, None] * b, check_finite=False)
+
+
+def _root(matrix: Array) -> Array:
+    """R (r×d) with RᵀR = A, positive semidefinite (its lower triangle), of its rank r to rounding."""
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+    kept = values > DEPENDENT * max(float(values[-1]), 0.0)
+    return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+
+
+@dataclass(frozen=True)
+class _RowSpace:
+    """The w (d,) that are the shortest, √penalty·w, of all with the same products with some rows (n×d) of rank r.
+
+    Pw is in the range of the rows' transpose then, P = diag(penalty). With a basis N (d×r) of it, w = P⁻¹NM⁻¹y for
+    y = Nᵀw and M = NᵀP⁻¹N, and the square of its length is yᵀM⁻¹y. So y has what the rows tell, and the penalty decides
+    among features that depend on each other, with no rounding of the one in the other.
+
+    Attributes
+    ----------
+    rows : array of shape (n, r)
+        The products of the rows with w are those of these with y.
+    inward : array of shape (r, d)
+        B = Nb for the B in the range: b from B.
+    lift : array of shape (r, r)
+        L, LᵀL = M⁻¹.
+    """
+
+    rows: Array
+    inward: Array
+    lift: Array
+    basis: Array  # d×r, orthonormal: that of √P⁻¹N
+    root: Array  # √penalty
+
+    @classmethod
+    def of(cls, rows: Array, penalty: Array) -> _RowSpace:
+        """From the rows, by an SVD of them with columns of unit length (`linalg.rounding_of_unit_columns`).
+
+        The QR factorisation of √P⁻¹N has its largest rows first and columns pivoted, so that each row keeps its digits.
+        """
+        square = sums.squares(rows)
+        unit, root = np.sqrt(np.where(square > 0, square, 1.0)), np.sqrt(penalty)
+        left, s, right = scipy.linalg.svd(rows / unit, full_matrices=False, check_finite=False)
+        kept = s > rounding_of_unit_columns(*rows.shape)
+        order = np.argsort(-unit / root, kind="stable")
+        basis, upper, pivots = scipy.linalg.qr(
+            ((unit / root)[:, None] * right[kept].T)[order], mode="economic", pivoting=True, check_finite=False
+        )
+        basis = basis[np.argsort(order)]
+        left, right = (left[:, kept] * s[kept])[:, pivots], right[kept][pivots]
+        lift = scipy.linalg.solve_triangular(upper, np.eye(len(upper)), trans="T", check_finite=False)
+        return cls(left, right / unit, lift, basis, root)
+
+    def outward(self, y: Array) -> Array:
+        """The w (d×q) of y (r×q)."""
+        return self.basis @ (self.lift @ y) / self.root[:, None]
+
+
+def _in_row_space(matrix: Array, penalty: Array, rows: Any) -> Operator:
+    """B ↦ (A + diag(penalty))⁻¹B, where A and B lie in the range of the transposed `rows` but for rounding.
+
+    With A = NĀNᵀ and B = Nb it is w of the y with (Ā + M⁻¹)y = b: see `_RowSpace`.
+    """
+    space = _RowSpace.of(sums.dense(rows), penalty)
+    stacked = np.vstack([_root(space.inward @ matrix @ space.inward.T), space.lift])
+    upper = scipy.linalg.qr(stacked, mode="r", check_finite=False)[0][: len(space.lift)]
+
+    def solve(b: Array) -> Array:
+        y = scipy.linalg.solve_triangular(upper, space.inward @ b, trans="T", check_finite=False)
+        return space.outward(scipy.linalg.solve_triangular(upper, y, check_finite=False))
+
+    return solve
 
 
 def graph_solver(h: Array, laplacian: Any) -> Operator:
-    """B ↦ (diag(h) + L)⁻¹B with L a sparse Laplacian (n×n) and h > 0, by a sparse LU factorisation, symmetric order."""
-    matrix = sp.csc_array(laplacian + sp.diags_array(h))
+    """B ↦ (diag(h) + L)⁻¹B with L a sparse Laplacian (n×n) and h > 0, by a sparse LU factorisation, symmetric order.
+
+    What is constant on a component of the graph meets h alone, which L hides where h is far smaller. There the level of
+    each component is taken apart: its sum over the rows of the equations has no L.
+    """
+    degrees = laplacian.diagonal()
+    hidden = h.min() < _HIDDEN * degrees.max()
+    diagonal = np.maximum(h, EPSILON * degrees) if hidden else h
+    matrix = sp.csc_array(laplacian + sp.diags_array(diagonal))
     factor = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    return factor.solve
+    if not hidden:
+        return factor.solve
+    n_components, member = connected_components(laplacian, directed=False)
+    of_component = sp.csr_array((np.ones(len(h)), (member, np.arange(len(h)))), shape=(n_components, len(h)))
+    weights_of = (of_component @ h)[:, None]
+
+    def solve(b: Array) -> Array:
+        level = ((of_component @ b) / weights_of)[member]
+        deviation = factor.solve(b - h[:, None] * level)
+        deviation -= (of_component @ (h[:, None] * deviation) / weights_of)[member]
+        return level + deviation
+
+    return solve
 
 
 def descend(step: Callable[[], float], tolerance: float, most: int) -> Array:
@@ -171,7 +297,7 @@ def coupled_eigenvectors(
     IllConditioned
         When the iteration does not converge and the matrix is too large for another way.
     """
-    d, q = X.shape[1], coupling.shape[0]
+    q = coupling.shape[0]
     if codes is None:
         inner = graph_solver(h, coupling)
 
@@ -179,22 +305,27 @@ def coupled_eigenvectors(
             return h[:, None] * v
 
         remaining = _shortened(X, h, coupling, inner)
+        sizes = np.maximum(np.diag(remaining), 0.0)
     else:
         weighted = times_rows(codes, h)
         square = sums.dense(codes.T @ weighted) + sums.dense(coupling)
-        square[np.diag_indices(q)] += EPSILON * max(float(np.trace(square)) / q, 1.0)
-        inner = positive_solver(square)
+        least = np.full(q, EPSILON * max(float(np.trace(square)) / q, 1.0))
+        inner = _by_cholesky(square, least) or _in_row_space(square, least, np.eye(q))
 
         def pull(v: Array) -> Array:
             return weighted @ v
 
         cross = sums.dense(X.T @ weighted)
-        remaining = weighted_scatter(X, h) - cross @ inner(cross.T)
+        remaining = weighted_scatter(X, h)
+        sizes = np.diag(remaining).copy()
+        remaining -= cross @ inner(cross.T)
     remaining = (remaining + remaining.T) / 2
     if quadratic is not None:
         remaining += quadratic
-    remaining[np.diag_indices(d)] += penalty
-    outer = positive_solver(remaining)
+        sizes = sizes + np.diag(quadratic)
+    outer = _by_cholesky(remaining, penalty, sizes)
+    if outer is None:
+        outer = _in_row_space(remaining, penalty, stacked(X, of_features))
 
     def solve(r: Array, s: Array) -> tuple[Array, Array]:
         """F⁻¹(r, s)."""

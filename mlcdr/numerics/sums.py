@@ -243,3 +243,24 @@ def less_offsets(a: Any, mean: Array) -> tuple[Any, Array]:
         moved = moved + sp.csr_array((centred[rows, within], (rows, columns[within])), shape=a.shape)
     moved.eliminate_zeros()
     return frozen(moved), origin
+
+
+def less(a: Any, origin: Array) -> Any:
+    """`a` (n×d, dense or CSR) less an origin (d,) from `less_offsets` of other rows: sparse where that is mostly 0."""
+    columns = np.flatnonzero(origin)
+    if not len(columns):
+        return a
+    if not sp.issparse(a):
+        return a - origin
+    others = np.ones(a.shape[1])
+    others[columns] = 0.0
+    moved = sp.lil_array(a @ sp.diags_array(others))
+    moved[:, columns] = dense(a[:, columns]) - origin[columns]
+    return sp.csr_array(moved)
+
+
+def with_short_indices(a: Any) -> Any:
+    """`a`, if sparse (CSR) with indices of 32 bits: scikit-learn's distances and clusters take no others."""
+    if not sp.issparse(a):
+        return a
+    return sp.csr_array((a.data, a.indices.astype(np.int32), a.indptr.astype(np.int32)), shape=a.shape)

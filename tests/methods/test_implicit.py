@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from mlcdr import MDDM, MVMD, OPLS, PCA, LabelCCA
 from mlcdr.methods.feature_space import dependence, implicit
-from mlcdr.numerics import linalg, operators, principal, sums
+from mlcdr.numerics import linalg, operators, principal, row_axes, sums
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -217,11 +217,11 @@ def test_one_thin_svd_serves_all_who_want_principal_axes(name, monkeypatch):
     for features in (X, as_sparse(X)):
         moments = Moments.from_arrays(features, Y)
         calls = []
-        thin = principal._thin_svd
-        monkeypatch.setattr(principal, "_thin_svd", lambda *a: calls.append(1) or thin(*a))  # noqa: B023
+        thin = row_axes._thin_svd
+        monkeypatch.setattr(row_axes, "_thin_svd", lambda *a: calls.append(1) or thin(*a))  # noqa: B023
         axes, space = PCA().fit_moments(moments), IDSR().fit_moments(moments)
         MVMD().fit_moments(moments)
-        monkeypatch.setattr(principal, "_thin_svd", thin)
+        monkeypatch.setattr(row_axes, "_thin_svd", thin)
         assert len(calls) == (name == "wide")
         m = min(axes.n_components_, len(space.feature_variances_))
         values = axes.eigenvalues_[:m]
@@ -236,8 +236,8 @@ def test_few_directions_of_wide_rows_need_no_decomposition(sparse, monkeypatch):
     rng = np.random.default_rng(2)
     X = (rng.random((520, 640)) < 0.05) * rng.standard_normal((520, 640)).round(1) + 0.3 * rng.integers(0, 2, 640)
     _, s, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    monkeypatch.setattr(principal, "svd_of_rows", None)
-    monkeypatch.setattr(principal, "thin_svd", None)
+    monkeypatch.setattr(row_axes, "svd_of_rows", None)
+    monkeypatch.setattr(row_axes, "thin_svd", None)
     for n in (1, 3):
         moments = Moments.from_arrays(as_sparse(X) if sparse else X, np.ones((520, 1)))
         values, directions = principal.principal_directions(moments, n)

@@ -79,3 +79,14 @@ def test_of_equal_centres_the_first_counts():
 def test_a_start_that_does_not_fit_is_refused(init):
     with pytest.raises(ValueError, match="init must hold n_clusters="):
         SingleStartKMeans(3 if len(init) < 40 else 40, init=init).fit(np.random.default_rng(0).standard_normal((30, 4)))
+
+
+@pytest.mark.parametrize("offset", [0.0, 2.0**20, 1.7e9])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_large_offset_hides_no_cluster(offset, sparse):
+    """Times in seconds since 1970: groups of rows a minute apart, beside squares of 3e18."""
+    X = np.random.default_rng(0).integers(0, 5, (120, 3)) + 60.0 * np.repeat(np.arange(4), 30)[:, None]
+    features = as_sparse(X + offset) if sparse else X + offset
+    found = SingleStartKMeans(4, init=X[[0, 30, 60, 90]] + offset).fit(features)
+    assert found.labels_.tolist() == np.repeat(np.arange(4), 30).tolist()
+    assert found.predict(features).tolist() == found.labels_.tolist()

@@ -126,3 +126,18 @@ def test_lift_of_equal_rows_goes_by_frequency():
     X[:, :] = X[0]
     said = LIFT(ratio=1.0, random_state=0).fit(X, Y).predict(X)
     np.testing.assert_array_equal(said, np.repeat([Y.mean(axis=0) > 0.5], len(X), axis=0))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_lift_sees_through_an_offset(sparse):
+    """Distances do not depend on it; squares of 1e16, from which they are found, would leave nothing of them."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-(2**20), 2**20, (120, 5)) / 2**18
+    Y = (X[:, :3] + rng.standard_normal((120, 3)) > 1).astype(int)
+    scores = []
+    for offset in (0.0, 2.0**26):  # without rounding
+        features = as_sparse(X + offset) if sparse else X + offset
+        fitted = LIFT(Ridge(0.1), random_state=0).fit(features, Y)
+        scores.append(fitted.decision_function(features))
+        assert fitted.centres_[0].min() >= offset - 4
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-7)

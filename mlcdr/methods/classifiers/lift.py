@@ -16,6 +16,7 @@ from mlcdr.methods.constraints import COUNT, FRACTION, SEED, parameter
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import less, less_offsets, total, with_short_indices
 
 
 class LIFT(MetaClassifier):
@@ -60,6 +61,9 @@ class LIFT(MetaClassifier):
         estimator = self._own_estimator()
         rng = check_random_state(self.random_state)
         self.centres_, self.links_, self.n_iter_ = [], [], 0
+        # distances are found from squares, in which a large offset would hide them
+        X, self._origin = less_offsets(X, total(X) / X.shape[0])
+        X = with_short_indices(X)
         for y in Y.T:
             positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
             fewer = min(len(positive), len(negative))
@@ -70,7 +74,7 @@ class LIFT(MetaClassifier):
             m = n_kept(float(self.ratio), fewer, "ceiling")
             centres = np.vstack([self._centres(X[rows], m, rng) for rows in (positive, negative)])
             distances = euclidean_distances(X, centres)
-            self.centres_.append(centres)
+            self.centres_.append(centres + self._origin)
             self.links_.append(Link.fitted(estimator, Moments.from_arrays(distances, y[:, None]), 0))
 
     def _centres(self, X: Any, m: int, rng: np.random.RandomState) -> Array:
@@ -83,8 +87,9 @@ class LIFT(MetaClassifier):
         return np.asarray(found.cluster_centers_, dtype=np.float64)
 
     def _scores(self, X: Any) -> Array:
+        X = with_short_indices(less(X, self._origin))
         columns = [
-            link.score(euclidean_distances(X, centres) if len(centres) else X)
+            link.score(euclidean_distances(X, centres - self._origin) if len(centres) else X)
             for centres, link in zip(self.centres_, self.links_, strict=True)
         ]
         return np.column_stack(columns)

@@ -10,6 +10,7 @@ import scipy.linalg
 from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import cross_rank
 
 
 class DDSR(DualSpace):
@@ -44,24 +45,14 @@ class DDSR(DualSpace):
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
         m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), rounding="nearest")
         key = ("SVD of features with labels", self.dependency)
-        left, singular, right, rank = moments.once(key, lambda: _decomposed(*self._matrix(moments)))
+        left, singular, right = moments.once(key, lambda: _decomposed(self._matrix(moments)))
+        rank = cross_rank(moments)
         self.singular_values_ = singular[:m]
         return left[:, : max(1, min(m, rank))], right[:m]
 
-    def _matrix(self, moments: Moments) -> tuple[Array, float]:
-        """C (d×K), and a bound of its rounding: ε√n ‖X‖‖Y‖ of the rows before centring."""
-        spread = moments.spread()
-        squares = spread + moments.n * moments.mean_x**2
-        label_squares = np.diag(moments.yy) + moments.n * moments.mean_y**2
-        if self.dependency == "correlation":
-            unit = unit_labels(moments)
-            squares = np.divide(squares, spread, out=np.zeros_like(squares), where=spread > 0)
-            label_squares = label_squares * unit**2
-            matrix = moments.standardised().xy * unit
-        else:
-            matrix = moments.xy
-        rounding = np.finfo(float).eps * np.sqrt(moments.n * squares.sum() * label_squares.sum())
-        return matrix, float(rounding)
+    def _matrix(self, moments: Moments) -> Array:
+        """C (d×K), of covariances or correlations."""
+        return moments.xy if self.dependency == "covariance" else moments.standardised().xy * unit_labels(moments)
 
     def largest(self, n_features: int, n_labels: int) -> int:
         """min(d, K)."""
@@ -72,10 +63,9 @@ class DDSR(DualSpace):
         return super().n_dimensions(n_components, min(n_labels, getattr(self, "n_features_in_", n_labels)))
 
 
-def _decomposed(matrix: Array, rounding: float) -> tuple[Array, Array, Array, int]:
-    """U (d×q), the singular values, V (q×K) and the rank of C, q = min(d, K); V's largest entries are positive."""
+def _decomposed(matrix: Array) -> tuple[Array, Array, Array]:
+    """U (d×q), the singular values and V (q×K) of C, q = min(d, K); V's largest entries are positive."""
     left, singular, right = scipy.linalg.svd(matrix, full_matrices=False, check_finite=False)
     peak = np.argmax(np.abs(right), axis=1)
     signs = np.where(right[np.arange(len(right)), peak] < 0, -1.0, 1.0)
-    rounding = max(rounding, max(matrix.shape) * np.finfo(float).eps * np.max(singular, initial=0.0))
-    return left * signs, singular, right * signs[:, None], int(np.count_nonzero(singular > rounding))
+    return left * signs, singular, right * signs[:, None]

@@ -6,7 +6,8 @@ import numpy as np
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, parameter
 from mlcdr.methods.feature_space.dependence import DependenceFeatureSpace
-from mlcdr.methods.feature_space.linear import Array, eigen
+from mlcdr.methods.feature_space.linear import Array, eigen, largest
+from mlcdr.numerics.linalg import scatter_rank
 from mlcdr.numerics.moments import Moments
 
 
@@ -34,7 +35,6 @@ class LabelCCA(DependenceFeatureSpace):
 
     def _label_codes(self, moments: Moments) -> Array:
         """L (K×k) = 2(4T + r′I)^(-½), T of {0, 1} labels, on those axes of T along which the labels vary."""
-        values, vectors = eigen(4 * moments.yy)
-        kept = values > 8 * len(values) * np.finfo(float).eps * np.max(values, initial=0.0)
+        values, vectors = largest(*eigen(4 * moments.yy), scatter_rank(moments.yy))
         ridge = self.alpha if self.label_alpha is None else self.label_alpha
-        return 2 * vectors[:, kept] / np.sqrt(values[kept] + ridge)
+        return 2 * vectors / np.sqrt(values + ridge)

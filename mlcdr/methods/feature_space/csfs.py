@@ -49,11 +49,7 @@ class CSFS(RowSparseSelector):
 
         def step() -> float:
             nonlocal W, penalty
-            if scatter is None:
-                W = row_sparse.penalised(rows, c, penalty, filled)
-            else:
-                matrix = scatter + np.diag(penalty)
-                W = row_sparse.positive_solver(matrix)(rows.T @ (c[:, None] * filled))
+            W = row_sparse.penalised(rows, c, penalty, filled, scatter=scatter)
             predicted = dense(rows @ W)
             filled[n:] = np.clip(predicted[n:], 0.0, 1.0)
             penalty = self.alpha * row_sparse.weights(W)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.feature_space.implicit import SOLVERS
-from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, above_rounding, dependence, eigen, largest
 from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.regression import coefficients, explained_scatter, solve_by_gradients
+from mlcdr.numerics.principal import ACCURATE, cross_rank
+from mlcdr.numerics.regression import coefficients, explained_scatter, solve_by_gradients, whiten
 
 
 class ScaledFeatureSpace(LinearFeatureSpace):
@@ -60,27 +62,35 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
         return directions_of_codes(moments, self._label_codes(moments), self.alpha, self.solver)
 
 
-def dependent_directions(codes: Moments, ridge: float) -> tuple[Array, Array]:
-    """λ > 0 and p (as columns, PᵀMP = I) of CCᵀp = λMp, M = S + rI, where C is that of the `codes`."""
+def dependent_directions(codes: Moments, ridge: float, rank: int | None = None) -> tuple[Array, Array]:
+    """λ > 0 and p (as columns, PᵀMP = I) of CCᵀp = λMp, M = S + rI, where C is that of the `codes`.
+
+    `rank`: that of C, how many there are; None: those above 0, with rounding.
+    """
     values, vectors = eigen(explained_scatter(codes, ridge))
-    kept = values > 0
-    values, vectors = values[kept], vectors[:, kept]
+    values, vectors = largest(values, vectors, int(np.count_nonzero(values > 0)) if rank is None else rank)
+    if rank and values[0] < ACCURATE * values[-1]:
+        _, sizes, right = scipy.linalg.svd(whiten(codes, ridge), full_matrices=False, check_finite=False)
+        values, vectors = sizes[:rank] ** 2, right[:rank].T
     return values, coefficients(codes, ridge) @ (vectors / np.sqrt(values))
 
 
 def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: str) -> tuple[Array, Array]:
-    """As `dependent_directions`, of the codes Y_c L with L (K×k); by one of the solvers of `DependenceFeatureSpace`."""
+    """As `dependent_directions`, of the codes Y_c L with L (K×k) whose columns are independent where labels vary; by
+    one of the solvers of `DependenceFeatureSpace`.
+    """
     if solver == "implicit" and ridge <= 0:
         raise ValueError("solver='implicit' needs a ridge above 0")
     if not dependence(moments).any():
         return np.zeros(0), np.zeros((moments.n_features, 0))
     if solver == "implicit" or (solver == "auto" and moments.both_large and ridge > 0):
         try:
-            return _by_gradients(moments, moments.xy @ codes, ridge)
+            return above_rounding(moments, *_by_gradients(moments, moments.xy @ codes, ridge))
         except IllConditioned:
             if solver == "implicit":
                 raise
-    return dependent_directions(moments.map_labels(moments.mean_y, codes), ridge)
+    rank = cross_rank(moments)
+    return dependent_directions(moments.map_labels(moments.mean_y, codes), ridge, rank)
 
 
 def _by_gradients(moments: Moments, xy: Array, ridge: float) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
-from mlcdr.methods.feature_space.linear import Array, eigen, rounding
+from mlcdr.methods.feature_space.linear import Array, above_rounding, eigen, rounding
 from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.numerics.moments import Moments, weighted_moments
 from mlcdr.numerics.principal import rank_coordinates
@@ -63,4 +63,5 @@ class DMLDA(ScaledFeatureSpace):
         nu, vectors = eigen(within, both)
         kept = 1 - nu > rounding(moments)  # ν is known against 1: of λ = 0 it leaves as much, whatever the largest λ
         nu, vectors = np.maximum(nu[kept], np.finfo(float).eps), vectors[:, kept]
-        return (1 - nu) / nu, space.lift(p @ (vectors / np.sqrt(nu)))
+        values, vectors = above_rounding(moments, (1 - nu) / nu, p @ (vectors / np.sqrt(nu)))
+        return values, space.lift(vectors)

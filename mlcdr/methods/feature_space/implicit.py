@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlcdr.methods.constraints import one_of, parameter
-from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, above_rounding
 from mlcdr.numerics.linalg import IllConditioned, n_kept, signed
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import Operator, lanczos
@@ -64,8 +64,8 @@ class ImplicitFeatureSpace(LinearFeatureSpace):
         if trace <= 0:
             return np.zeros(0), np.zeros((0, moments.n_features)), 0.0
         values, vectors = lanczos(times, moments.n_features, m)
-        positive = values > self._floor(moments, values)
-        return values[positive], signed(vectors[:, positive]), trace
+        values, vectors = above_rounding(moments, values, vectors)
+        return values, signed(vectors), trace
 
     def _operator(self, moments: Moments) -> tuple[Operator, float]:
         """A ↦ GA (d×q), and tr G."""

@@ -22,6 +22,7 @@ from mlcdr.methods.feature_space.supervised import SupervisedStep
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.linalg import n_kept, signed
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import related
 from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
@@ -34,10 +35,12 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
     methods take the coding into account themselves: the C of ±1 labels is twice that of {0, 1} labels, and T four
     times.
 
-    Directions with a positive eigenvalue only are kept (above rounding, about 1e-15·d of the largest): beyond them any
-    direction is as good as any other. They are linearly independent, in descending order of eigenvalue, with
-    PᵀMP = I unless a method differs (so orthonormal where M = I); the sign of each makes its entry of largest
-    magnitude positive. They are nested: all numbers of dimensions share one eigendecomposition, kept with the moments.
+    Directions with a positive eigenvalue only are kept: beyond them any direction is as good as any other. Where a
+    rank tells their number, it is that of `numerics.linalg.rounding_of_unit_columns`; elsewhere an eigenvalue must be
+    above rounding, about 1e-15·d of the largest (`above_rounding`). They are linearly independent, in descending order
+    of eigenvalue, with PᵀMP = I unless a method differs (so orthonormal where M = I); the sign of each makes its entry
+    of largest magnitude positive. They are nested: all numbers of dimensions share one eigendecomposition, kept with
+    the moments.
 
     Parameters
     ----------
@@ -99,13 +102,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
     def _positive(self, moments: Moments) -> tuple[Array, Array]:
         values, vectors = self._find_directions(moments)
         order = np.argsort(-values, kind="stable")
-        order = order[values[order] > self._floor(moments, values)]
         return values[order], signed(vectors[:, order])
-
-    @staticmethod
-    def _floor(moments: Moments, values: Array) -> float:
-        """A bound of the rounding error of an eigenvalue that is 0."""
-        return rounding(moments) * float(np.max(np.abs(values), initial=0.0))
 
     def _size(self, values: Array) -> int:
         if isinstance(self.n_components, Mapping):
@@ -116,7 +113,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
         return min(n_kept(self.n_components, self.n_features_in_), len(values))
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        """Eigenvalues (any order, any sign) and eigenvectors as columns (d×…): the method itself."""
+        """The positive eigenvalues (in any order) and their eigenvectors as columns (d×…): the method itself."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
@@ -139,10 +136,21 @@ def rounding(moments: Moments) -> float:
     return float(8 * max(moments.n_features, 8) * np.finfo(float).eps)
 
 
+def above_rounding(moments: Moments, values: Array, vectors: Array) -> tuple[Array, Array]:
+    """The eigenvalues that are positive beyond rounding, and their eigenvectors, where no rank tells their number."""
+    kept = values > rounding(moments) * float(np.max(np.abs(values), initial=0.0))
+    return values[kept], vectors[:, kept]
+
+
+def largest(values: Array, vectors: Array, n: int) -> tuple[Array, Array]:
+    """The `n` largest eigenvalues, ascending, and their eigenvectors."""
+    kept = np.argsort(values, kind="stable")[max(0, len(values) - n) :]
+    return values[kept], vectors[:, kept]
+
+
 def dependence(moments: Moments) -> Array:
     """C (d×K), exactly 0 if it is only rounding error, as for features and labels uncorrelated by design."""
-    c = moments.xy
-    return c if dependent(c, moments.spread(), moments.label_spread()) else np.zeros_like(c)
+    return moments.xy if related(moments) else np.zeros_like(moments.xy)
 
 
 def dependent(c: Array, spread: Array, label_spread: Array) -> bool:

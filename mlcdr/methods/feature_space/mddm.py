@@ -10,10 +10,11 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, POSITIVE, UNIT_INTERVAL, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, directions_of_codes
 from mlcdr.methods.feature_space.implicit import SOLVERS
-from mlcdr.methods.feature_space.linear import Array, dependence, dependent, eigen, label_sets
+from mlcdr.methods.feature_space.linear import Array, above_rounding, dependence, dependent, eigen, label_sets
 from mlcdr.numerics import sums
 from mlcdr.numerics.factorisation import factor
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import cross_directions
 
 _KERNELS = ("linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine")
 
@@ -78,8 +79,10 @@ class MDDM(ScaledFeatureSpace):
                 raise ValueError("solver='implicit' needs kernel='linear'")
             return self._find_by_kernel(moments)
         if self.orthogonality == "p" or self.beta == 0:
-            vectors, singular, _ = scipy.linalg.svd(2 * dependence(moments), full_matrices=False, check_finite=False)
-            return singular**2, vectors
+            if not dependence(moments).any():
+                return np.zeros(0), np.zeros((moments.n_features, 0))
+            singular, vectors = cross_directions(moments)
+            return 4 * singular**2, vectors
         codes = 2.0 * np.eye(moments.n_labels)
         values, vectors = directions_of_codes(moments, codes, (1 - self.beta) / self.beta, self.solver)
         return values / self.beta, vectors / np.sqrt(self.beta)
@@ -88,11 +91,12 @@ class MDDM(ScaledFeatureSpace):
         white = moments.xy + moments.n * np.outer(moments.mean_x, moments.mean_y)
         if self.orthogonality == "p" or self.beta == 0:
             vectors, singular, _ = scipy.linalg.svd(white, full_matrices=False, check_finite=False)
-            return singular**2, vectors
+            return above_rounding(moments, singular**2, vectors)
         metric = factor(moments.uncentred(), (1 - self.beta) / self.beta)
         white = metric.whiten(white, lambda: label_sets(moments))
         vectors, singular, _ = scipy.linalg.svd(white, full_matrices=False, check_finite=False)
-        return singular**2 / self.beta, metric.coefficients(vectors) / np.sqrt(self.beta)
+        values, vectors = above_rounding(moments, singular**2, vectors)
+        return values / self.beta, metric.coefficients(vectors) / np.sqrt(self.beta)
 
     def _find_by_kernel(self, moments: Moments) -> tuple[Array, Array]:
         sets, has, summed = _distinct(moments)
@@ -106,7 +110,7 @@ class MDDM(ScaledFeatureSpace):
         basis = None
         if len(sets) < len(white):
             basis, white = scipy.linalg.qr(white, mode="economic", check_finite=False)
-        values, vectors = eigen(white @ kernel @ white.T)
+        values, vectors = above_rounding(moments, *eigen(white @ kernel @ white.T))
         if basis is not None:
             vectors = basis @ vectors
         if metric is None:

@@ -79,10 +79,7 @@ class MIFS(RowSparseSelector):
         def step() -> float:
             nonlocal V, W, penalty
             P = _regress(labels, V)
-            if scatter is None:
-                W = row_sparse.penalised(X, ones, penalty, V)
-            else:
-                W = row_sparse.positive_solver(scatter + np.diag(penalty))(X.T @ V)
+            W = row_sparse.penalised(X, ones, penalty, V, scatter=scatter)
             image, product, gram = X @ W, labels @ P, P.T @ P
             V = self._codes(image + self.beta * product, gram, laplacian, V)
             penalty = self.alpha * row_sparse.weights(W)

@@ -8,7 +8,7 @@ from typing_extensions import Self
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, dependent_directions
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
-from mlcdr.methods.feature_space.linear import Array, dependent, label_sets
+from mlcdr.methods.feature_space.linear import Array, above_rounding, dependent, label_sets
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments, weighted_moments
 from mlcdr.numerics.principal import rank_coordinates
@@ -78,7 +78,8 @@ class MLDA(ScaledFeatureSpace):
         codes = weighted.map_labels(weighted.mean_y, np.diag(1 / np.sqrt(w.sum(axis=0))))
         mu, vectors = dependent_directions(codes, self.alpha)
         left = np.maximum(1 - mu, np.finfo(float).eps)
-        return mu / left, space.lift(vectors / np.sqrt(left))
+        values, vectors = above_rounding(moments, mu / left, vectors / np.sqrt(left))
+        return values, space.lift(vectors)
 
     def _mean_shares(self, moments: Moments) -> Array:
         """The share of each instance in m (n,): they sum to 1 (or are all 0, where no instance has a label)."""

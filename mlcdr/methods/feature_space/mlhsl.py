@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
-from mlcdr.methods.feature_space.linear import Array, eigen, label_sets
+from mlcdr.methods.feature_space.linear import Array, above_rounding, eigen, label_sets
 from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.numerics.graphs import count_shared
 from mlcdr.numerics.linalg import inverse_root
@@ -58,7 +58,8 @@ class MLHSL(ScaledFeatureSpace):
         values, vectors = eigen(scaled.T @ scatter @ scaled)
         if self.variant == "mlc_toolbox":
             values = np.abs(values)
-        return values, space.lift(scaled @ vectors)
+        values, vectors = above_rounding(moments, values, scaled @ vectors)
+        return values, space.lift(vectors)
 
     def _normalised(self, graph: sp.csr_array) -> sp.csr_array:
         degrees = np.asarray(graph.sum(axis=1)).ravel()

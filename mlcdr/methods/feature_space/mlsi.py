@@ -8,8 +8,9 @@ import scipy.linalg
 from mlcdr.methods.constraints import POSITIVE, UNIT_INTERVAL, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
-from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics.linalg import graded_svd
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import axis_coordinates, cross_rank
 
 
 class MLSI(ScaledFeatureSpace):
@@ -42,25 +43,32 @@ class MLSI(ScaledFeatureSpace):
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         # in PCA's coordinates S is diagonal, and no feature that depends on others leaves rounding for G to amplify
-        axes = PCA().fit_moments(moments)
-        s, to_features = axes.eigenvalues_, axes.components_.T
-        c = 2 * (axes.components_ @ dependence(moments))
+        space = axis_coordinates(moments)
+        s, c = space.moments.spread(), 2 * dependence(space.moments)
         if self.form == "covariance":
-            root = np.sqrt(s + self.alpha)
-            scaled = np.sqrt(self.beta) * c / root[:, None]
-            values, vectors = eigen(np.diag((1 - self.beta) * s**2 / root**2) + scaled @ scaled.T)
-            return values, to_features @ (vectors / root[:, None])
-        values, vectors = eigen(np.diag(s), self._kernel_metric(s, c, 4 * moments.yy) + self.alpha * np.eye(len(s)))
-        return values, to_features @ vectors
+            unit = 1 / np.sqrt(s + self.alpha)
+            halves = [np.diag(np.sqrt(1 - self.beta) * s * unit), np.sqrt(self.beta) * (c * unit[:, None]).T]
+            _, sizes, vectors = graded_svd(np.vstack(halves))
+            n_positive = len(s)
+            if self.beta == 1:
+                n_positive = cross_rank(moments) if c.any() else 0
+            return sizes[:n_positive] ** 2, space.lift(unit[:, None] * vectors[:, :n_positive])
+        upper = self._kernel_metric(s, c, 4 * moments.yy)
+        inverse = scipy.linalg.solve_triangular(upper, np.eye(len(s)))
+        _, sizes, vectors = graded_svd(np.sqrt(s)[:, None] * inverse)
+        return sizes**2, space.lift(inverse @ vectors)
 
     def _kernel_metric(self, s: Array, c: Array, t: Array) -> Array:
-        """N (r×r) from S = diag(s), C (r×K) and T."""
-        beta, alpha = self.beta, self.alpha
+        """R (r×r, upper triangular) with RᵀR = N + rI, from S = diag(s), C (r×K) and T."""
+        beta, alpha, identity = self.beta, self.alpha, np.eye(len(s))
         inner = scipy.linalg.cholesky(alpha * np.eye(len(t)) + beta * t, lower=True)
-        half = scipy.linalg.solve_triangular(inner, c.T, lower=True)
-        within = (np.diag(s) - beta * (half.T @ half)) / alpha
+        half = scipy.linalg.solve_triangular(inner, (c / np.sqrt(s)[:, None]).T, lower=True)
+        # N₀ = √S(I − βhᵀh)√S/r, h = half, what is between positive semidefinite: by its root, however large S is
+        shares, axes = eigen(identity - beta * (half.T @ half))
+        root = np.sqrt(np.maximum(shares, 0.0) / alpha)[:, None] * axes.T * np.sqrt(s)
         if beta == 1:
-            return within
-        identity = np.eye(len(s))
-        resolvent = scipy.linalg.cho_solve(scipy.linalg.cho_factor(identity + (1 - beta) * within), identity)
-        return (identity - (resolvent + resolvent.T) / 2) / (1 - beta)
+            return scipy.linalg.qr(np.vstack([root, np.sqrt(alpha) * identity]), mode="r")[0][: len(s)]
+        upper = scipy.linalg.qr(np.vstack([np.sqrt(1 - beta) * root, identity]), mode="r")[0][: len(s)]
+        resolvent = scipy.linalg.solve_triangular(upper, identity)
+        metric = (identity - resolvent @ resolvent.T) / (1 - beta) + alpha * identity
+        return scipy.linalg.cholesky(metric)

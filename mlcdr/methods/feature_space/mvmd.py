@@ -6,10 +6,14 @@ import numpy as np
 
 from mlcdr.methods.constraints import BOOLEAN, UNIT_INTERVAL, parameter
 from mlcdr.methods.feature_space.implicit import ImplicitFeatureSpace
-from mlcdr.methods.feature_space.linear import Array, dependence, eigen
+from mlcdr.methods.feature_space.linear import Array, dependence, eigen, largest
+from mlcdr.numerics.factorisation import rank
+from mlcdr.numerics.linalg import graded_svd
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import Operator
-from mlcdr.numerics.principal import rank_coordinates
+from mlcdr.numerics.principal import axis_coordinates, cross_rank, rank_coordinates
+
+_KNOWN = 1e-12  # of the largest: a smaller eigenvalue of G is not known from G itself
 
 
 class MVMD(ImplicitFeatureSpace):
@@ -46,7 +50,22 @@ class MVMD(ImplicitFeatureSpace):
         scatter, c = space.moments.xx, dependence(space.moments)
         for_variance, for_dependence = self._shares(float(np.trace(scatter)), float(np.sum(c**2)))
         values, vectors = eigen(for_variance * scatter + for_dependence * (c @ c.T))
+        if not len(values) or (self.beta < 1 and values[0] >= _KNOWN * values[-1] > 0):
+            return values, space.lift(vectors)
+        n_positive = self._n_positive(space.moments, c)
+        values, vectors = largest(values, vectors, n_positive)
+        if n_positive and values[0] < _KNOWN * values[-1]:
+            space = axis_coordinates(moments)
+            roots = np.sqrt(for_variance * space.moments.spread()), np.sqrt(for_dependence) * dependence(space.moments)
+            _, sizes, vectors = graded_svd(np.vstack([np.diag(roots[0]), roots[1].T]))
+            values, vectors = sizes[:n_positive] ** 2, vectors[:, :n_positive]
         return values, space.lift(vectors)
+
+    def _n_positive(self, moments: Moments, c: Array) -> int:
+        """rank(X), or rank(C) where G is CCᵀ alone."""
+        if self.beta < 1:
+            return rank(moments)
+        return cross_rank(moments) if c.any() else 0
 
     def _shares(self, trace: float, squares: float) -> tuple[float, float]:
         """What S and CCᵀ are multiplied by, C of {0, 1} labels with this sum of squares."""

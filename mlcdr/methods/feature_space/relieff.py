@@ -12,7 +12,7 @@ from mlcdr.methods.constraints import COUNT, parameter
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.neighbours import mark_nearest
-from mlcdr.numerics.sums import dense, inverse_ranges
+from mlcdr.numerics.sums import dense, inverse_ranges, with_short_indices
 
 _DISTANCES = 2**21  # at a time
 _DIFFERENCES = 2**22
@@ -45,8 +45,7 @@ class ReliefF(FeatureSelector):
         labels = labels[:, labels.any(axis=0) & ~labels.all(axis=0)]
         unit = inverse_ranges(X)
         scaled = sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else (X - X.min(axis=0)) * unit
-        if sp.issparse(scaled):  # distances want short indices
-            scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)
+        scaled = with_short_indices(scaled)
         scores = np.zeros(X.shape[1])
         step = max(1, _DISTANCES // X.shape[0])
         for start in range(0, X.shape[0], step):

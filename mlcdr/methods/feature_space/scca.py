@@ -6,12 +6,15 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
+import scipy.linalg
 from sklearn.utils._param_validation import Interval
 
 from mlcdr.methods.constraints import parameter
-from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
-from mlcdr.numerics import row_sparse, sums
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen, largest
+from mlcdr.numerics import row_sparse
+from mlcdr.numerics.linalg import ScatterAxes, rounding_of_unit_columns
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import RankCoordinates, axis_coordinates
 
 
 class SCCA(LinearFeatureSpace):
@@ -28,7 +31,10 @@ class SCCA(LinearFeatureSpace):
     (which the text leaves open), and labels of {0, 1}. β = 0 is PCA, in which labels and features are independent of
     each other; β = 1 is CCA, where C may be singular and is therefore excluded. Sums, not means: S̃ grows with the
     unlabelled rows. The first d eigenvectors with a positive eigenvalue and w_x ≠ 0 give the directions, which need be
-    neither orthogonal nor linearly independent. Cost: about 9(d + K)³.
+    neither orthogonal nor linearly independent. Where S̃v = 0, λ = 0: so they are sought in the principal axes of all
+    rows, and C is not formed but as RᵀR, by a QR factorisation of √βX above √(1−β)I, or where S̃ = S is diagonal. The
+    number of positive eigenvalues is that of rank(S̃) + rank(T) less the canonical correlations (of S̃, for S) that are
+    (1−β)/β or more. Cost: about 9(d + K)³, and 9d³ for the axes (where d > n a thin SVD of X).
 
     Parameters
     ----------
@@ -41,19 +47,40 @@ class SCCA(LinearFeatureSpace):
     beta: float = parameter(0.5, [Interval(Real, 0, 1, closed="left")])
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        beta, d, k = self.beta, moments.n_features, moments.n_labels
-        within, between = moments.xx, moments.yy
-        everywhere = within
-        if moments.unlabelled is not None:
-            rows = row_sparse.stacked(moments.rows()[0], moments.unlabelled)
-            everywhere = sums.symmetric(sums.scatter(rows, sums.total(rows) / rows.shape[0]))
-        cross = beta * dependence(moments)
-        left = np.block([[(1 - beta) * everywhere, cross], [cross.T, (1 - beta) * between]])
-        zeros = np.zeros((d, k))
-        right = np.block([[beta * within, zeros], [zeros.T, beta * between]]) + (1 - beta) * np.eye(d + k)
-        values, vectors = eigen(left, right)
-        of_features = vectors[:d]
+        space, upper, cross = self._in_axes(moments)
+        labels = ScatterAxes.of_scatter(moments.yy)
+        of_all, of_labels, cross = np.sqrt(space.moments.spread()), labels.singular_values, cross @ labels.axes
+        inverse = scipy.linalg.solve_triangular(upper, np.eye(len(upper)))
+        unit = 1 / np.sqrt(self.beta * of_labels**2 + 1 - self.beta)
+        root = of_all[:, None] * inverse
+        mixed = self.beta * (inverse.T @ cross) * unit
+        within = (1 - self.beta) * (root.T @ root)
+        between = np.diag((1 - self.beta) * (of_labels * unit) ** 2)
+        of_both = np.block([[within, mixed], [mixed.T, between]])
+        values, vectors = largest(*eigen(of_both), self._n_positive(cross / of_all[:, None] / of_labels, moments.n))
         # of an eigenvector of the labels alone nothing is left to be a direction
-        there = np.flatnonzero(row_sparse.lengths(of_features.T) > 1e-10 * row_sparse.lengths(vectors.T))
-        there = there[::-1][:d]
-        return values[there], of_features[:, there]
+        of_features = vectors[: len(upper)]
+        there = np.flatnonzero(row_sparse.lengths(of_features.T) > 1e-10)[::-1][: moments.n_features]
+        return values[there], space.lift(inverse @ of_features[:, there])
+
+    def _in_axes(self, moments: Moments) -> tuple[RankCoordinates, Array, Array]:
+        """The r principal axes of all rows; there R (r×r, upper triangular) with RᵀR = βS + (1−β)I, and C (r×K)."""
+        beta = self.beta
+        if moments.unlabelled is None:
+            space = axis_coordinates(moments)
+            return space, np.diag(np.sqrt(beta * space.moments.spread() + 1 - beta)), dependence(space.moments)
+        rows = row_sparse.stacked(moments.rows()[0], moments.unlabelled)
+        space = axis_coordinates(Moments.from_arrays(rows, np.zeros((rows.shape[0], 1))))
+        labelled = space.moments.rows()[0][: moments.n]
+        labelled = labelled - labelled.mean(axis=0)
+        r = labelled.shape[1]
+        stacked = np.vstack([np.sqrt(beta) * labelled, np.sqrt(1 - beta) * np.eye(r)])
+        cross = labelled.T @ moments.centred_labels()
+        return space, scipy.linalg.qr(stacked, mode="r")[0][:r], cross * dependence(moments).any()
+
+    def _n_positive(self, relative: Array, n: int) -> int:
+        """How many eigenvalues are positive: of B at unit scatter, whose blocks are (1−β)I and β times `relative`."""
+        correlations = scipy.linalg.svdvals(relative) if relative.size else np.zeros(0)
+        rounding = rounding_of_unit_columns(n, relative.size)
+        above_zero = 1 - self.beta - self.beta * correlations > rounding
+        return sum(relative.shape) - int(np.count_nonzero(~above_zero))

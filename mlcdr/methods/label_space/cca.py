@@ -8,7 +8,7 @@ import scipy.linalg
 from mlcdr.methods.constraints import NOT_NEGATIVE, parameter
 from mlcdr.methods.label_space.hat import HatLabelSpace
 from mlcdr.methods.label_space.linear import Array, ObliqueLabelSpace
-from mlcdr.numerics.linalg import leading_eigenvectors, signed
+from mlcdr.numerics.linalg import leading_eigenvectors, scatter_rank, signed
 from mlcdr.numerics.moments import Moments
 
 
@@ -55,8 +55,7 @@ class CanonicalCodes(HatLabelSpace, ObliqueLabelSpace):
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
         values, vectors = moments.once("label axes", lambda: scipy.linalg.eigh(moments.yy, check_finite=False))
-        # rounding leaves some of what does not vary: here of the labels, or of the rows that were taken away
-        kept = values > 1e-12 * max(moments.n, np.max(values, initial=0.0))
+        kept = np.arange(len(values)) >= len(values) - moments.once("rank of T", lambda: scatter_rank(moments.yy))
         whitening = vectors[:, kept] / np.sqrt(values[kept] + self.label_alpha)
         relative = whitening.T @ self._explained(moments) @ whitening
         found = min(n, len(relative))
