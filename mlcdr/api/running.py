@@ -104,7 +104,7 @@ def run(
         if temporary is not None:
             temporary.cleanup()
         raise
-    results = Results(report.folder, temporary)
+    results = Results(report.folder, temporary, report.stamp)
     if report.failures:
         _warn_of_failures(results, report)
     return results
