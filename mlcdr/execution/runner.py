@@ -1,4 +1,4 @@
-"""A run: plan the trials, compute those that are missing, record each group as it comes, write the results folder."""
+"""A run: plan the trials, compute those that are missing, record what is finished, write the results folder."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class _Run:
         return plan
 
     def compute(self, plan: RunPlan, executor: Executor) -> None:
-        """Compute what is pending, record each group as it comes, and tell the first failure of each method."""
+        """Compute what is pending, record what is finished, and tell the first failure of each method."""
         left: set[str] = set()
         for group in plan.pending:
             left |= {trial.key for trial in group.trials}
@@ -162,7 +162,7 @@ class _Run:
             self.listener.notice(f"{len(left)} trials came to no end")
 
     def _record(self, result: GroupResult, plan: RunPlan) -> None:
-        """Record a group, and count it in the report."""
+        """Record what is finished, and count it in the report."""
         # Scores on record stay, even if the files that were to be kept of the trial could not be written.
         new = [score for score in result.scores if score.key not in plan.done]
         self.store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)

@@ -9,7 +9,7 @@ own, except where the metric is summed over all sizes of the code (`hamming_loss
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -233,22 +233,20 @@ class Tuning:
                     of_spec.append(error)
         return np.sum(values, axis=0), errors
 
-    def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> list[TrialResult]:
-        """The scores of the trials with what was chosen for each; the choice took `seconds`."""
-        scores = []
+    def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> Iterator[TrialResult]:
+        """The score of each trial, with what was chosen for it, as it is finished; the choice took `seconds`."""
         settled = []
         for trial, choice in zip(self._trials, choices, strict=True):
             point = choice.point
             if point is None:
                 failure = f"tune: no point of the search could be fitted and measured by {self._criterion.name}"
-                scores.append(TrialResult(trial.key, None, join_errors(failure, choice.errors)))
+                yield TrialResult(trial.key, None, join_errors(failure, choice.errors))
             else:
                 settled.append(replace(trial, spec=without_tune(trial.spec, point)))
         chosen = {trial.key: choice for trial, choice in zip(self._trials, choices, strict=True)}
         settled = _share_fits(settled, self._group.experiment, self._data)
         for score in run_trials(settled, self._group, rows, seconds):
-            scores.append(self._with_choice(score, chosen[score.key]))
-        return scores
+            yield self._with_choice(score, chosen[score.key])
 
     def _with_choice(self, score: TrialResult, choice: Choice) -> TrialResult:
         """A score with what was chosen, and the points that were tried, each with the mean of its criterion."""

@@ -36,7 +36,7 @@ from threadpoolctl import threadpool_limits
 from mlcdr.data import held
 from mlcdr.errors import DataError, UserError
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.executors import ExecutorLost
+from mlcdr.execution.executors import PART_SECONDS, ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
@@ -55,7 +55,8 @@ from mlcdr.standard_streams import protect_streams
 _LOOK = 0.05  # seconds between two checks of a worker's memory
 _REST = 1.0  # seconds between two checks whether workers live, and whether the run is to stop
 _PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
-_READY, _BEGUN = "ready", "begun"  # the messages of a worker that has started, and of one whose clock starts
+# The messages of a worker that has started, of one whose clock starts, and of one that has given all of its group.
+_READY, _BEGUN, _DONE = "ready", "begun", "done"
 _STARTS = 3  # the run ends if so many workers in a row die before they are ready
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMBA_NUM", "NUMEXPR_NUM")
 _SAFE_PATH, _OURS = "PYTHONSAFEPATH", "mlcdr"  # any text works; this one marks that mlcdr set it
@@ -83,7 +84,7 @@ class _Worker:
     ready : bool
         Whether it has started.
     group : Group or None
-        What it was given to compute.
+        What it was given to compute, without the trials that it has finished.
     dataset : str
         The data set that it has read last.
     clock : float
@@ -119,6 +120,13 @@ class _Worker:
         self.pipe.send(group)
         self.group = group
         self.dataset = group.source.name
+
+    def forget(self, finished: GroupResult) -> None:
+        """Take the trials of a result from what is lost if it dies."""
+        assert self.group is not None
+        keys = {score.key for score in finished.scores}
+        left = [trial for trial in self.group.trials if trial.key not in keys]
+        self.group = replace(self.group, trials=tuple(left))
 
     def receive(self) -> Any:
         """Its next message; None if it has sent none.
@@ -256,7 +264,7 @@ class LocalWorkers:
         return next(own, None) or next(free, None) or left[0]
 
     def _listen(self, worker: _Worker) -> GroupResult | None:
-        """The result that a worker has sent; if it is dead, that its trials have crashed.
+        """The result that a worker has sent; if it is dead, that its other trials have crashed.
 
         Raises
         ------
@@ -270,9 +278,11 @@ class LocalWorkers:
         if isinstance(message, Exception):
             raise message
         if isinstance(message, GroupResult):
-            worker.group = None
+            worker.forget(message)
             return message
-        if message == _READY:
+        if message == _DONE:
+            worker.group = None
+        elif message == _READY:
             worker.ready = True
             self._stillborn = 0
         elif message == _BEGUN:
@@ -294,11 +304,11 @@ class LocalWorkers:
         return self._lose(worker, passed)
 
     def _lose(self, worker: _Worker, limit: str = "") -> GroupResult | None:
-        """Take leave of a worker that is dead, or has passed a limit: the trials that it had have crashed."""
+        """Take leave of a worker that is dead, or has passed a limit: the trials that it still had have crashed."""
         self._workers.remove(worker)
         ended_by = worker.kill()
         cause = limit or ended_by
-        if worker.group is not None:
+        if worker.group is not None and worker.group.trials:
             error = f"crashed: {self._explain(cause)}"
             return GroupResult([TrialResult(trial.key, None, error) for trial in worker.group.trials], 0.0, cause)
         if not worker.ready:
@@ -368,7 +378,9 @@ def _serve(pipe: Connection, parent: int) -> None:
                 try:
                     computer.prepare(group)
                     pipe.send(_BEGUN)
-                    answer: Any = computer.compute(group)
+                    for part in computer.parts(group, PART_SECONDS):
+                        pipe.send(part)
+                    answer: Any = _DONE
                 except UserError as error:  # what is more than a text would be lost on the way
                     answer = (DataError if isinstance(error, DataError) else UserError)(str(error))
                 except Exception as error:  # a bug of ours, whose traceback is lost on the way

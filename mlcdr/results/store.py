@@ -1,4 +1,4 @@
-"""The record of a results folder as a run writes it: every finished trial, each group of them in one transaction.
+"""The record of a results folder as a run writes it: every finished trial, those of a fifth of a second in one transaction.
 
 Whatever ends a run, what was recorded stays and nothing is recorded twice: all that is recorded of a trial is one row,
 written by the one process that holds the folder's lock.

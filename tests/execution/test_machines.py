@@ -257,6 +257,31 @@ def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Pa
     assert scores(report) == scores(expected)
 
 
+def test_what_a_task_has_finished_is_recorded_before_its_end(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    experiment = small.experiment(
+        arff,
+        methods={
+            "PLST": FOUR["PLST"],
+            "Slow": {"learner": {"tests.small.Guess": {"seconds": 1.1}}},
+            "Waits": {"learner": {"tests.small.Guess": {"gate": str(gate)}}},
+        },
+        splits={"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1},
+        sweep={},
+    )
+    expected = run(experiment, tmp_path / "loky")
+    Gate(gate).close(0)
+    listener = _Listener([])
+    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=quiet.address, listener=listener)
+    try:
+        until(lambda: listener.done == 2)
+    finally:
+        Gate(gate).open()
+    report = running.end()
+    assert (report.computed, report.done, listener.done) == (3, 3, 3), "none twice"
+    assert scores(report) == scores(expected)
+
+
 @pytest.mark.parametrize("status", ["finished", "lost", "cancelled"])
 def test_what_a_worker_took_with_it_is_waited_for(status: str) -> None:
     """A worker that dies with a result that nobody has fetched yet is no lost scheduler."""

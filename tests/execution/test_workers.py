@@ -14,7 +14,7 @@ import pytest
 
 from mlcdr.data.files import NotFetchedError
 from mlcdr.errors import ConfigError, DataError, UserError
-from mlcdr.execution import workers
+from mlcdr.execution import runner, workers
 from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment.model import LimitsSpec
@@ -23,7 +23,7 @@ from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import progress
 from tests import small
 from tests.faults.harness import processes, until
-from tests.small import FOUR, Outcome
+from tests.small import FOUR, Gate, Outcome
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks at memory in /proc"),
@@ -114,6 +114,21 @@ def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
     assert again.code == 1
     assert "1 of 20 trials failed (1 of them crashed)" in again.err
     assert mlcdr("retry", report.folder, "--failed", "-j", "1").code == 1
+
+
+def test_what_a_worker_had_finished_before_it_died_is_not_computed_again(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "PART_SECONDS", 0.0)
+    gate = tmp_path / "gate"
+    Gate(gate).close(2)
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    methods = {"Guess": {"learner": {"tests.small.Guess": {"gate": str(gate)}}}, "Deadly": deadly("exit")}
+    experiment = small.experiment(arff, methods=methods | {"PLST": FOUR["PLST"]}, splits=splits, sweep={})
+    monkeypatch.setattr(runner, "_local", lambda plan, jobs, limits: workers.LocalWorkers(1, limits))
+    report = run(experiment, tmp_path / "out", jobs=2)
+    assert (report.done, report.crashed) == (2, 1)
+    assert len(list(gate.iterdir())) == 1, "a ticket is left"
 
 
 def test_what_dies_once_is_tried_again(arff: Path, tmp_path: Path) -> None:
