@@ -166,7 +166,8 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
             raise
         problem = str(error)
     complete = not report.interrupted and not report.failures
-    if found.experiment.figures and complete and not are_drawn(found):
+    # where trials were computed, the times of files do not count: the clock may have been set
+    if found.experiment.figures and complete and (report.computed or not are_drawn(found)):
         from mlcdr.tables import figures
 
         written += figures.write_all(found)

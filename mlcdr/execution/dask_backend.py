@@ -288,7 +288,7 @@ def _check(parts: Any, keys: Set[str], metrics: Set[str]) -> Sequence[GroupResul
                 raise TypeError
             for score in part.scores:
                 failed = score.values is None and isinstance(score.error, str)
-                if score.key not in keys or not (failed or _are_numbers(score.values, metrics)):
+                if score.key not in keys or not (failed or _are_numbers(score.values or {}, metrics)):
                     raise TypeError
     except (TypeError, AttributeError):
         raise UserError("a worker returned what is no result of these trials; nothing of it is recorded") from None

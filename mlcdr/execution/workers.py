@@ -8,7 +8,8 @@ Limits are enforced from outside, so that they also end a trial in compiled code
 checks the time (by a clock that does not jump when the system's time is set) and the worker's resident memory,
 and kills a worker that has passed a limit. A worker that takes all memory of the machine within
 that time is killed by the system. The clock of a group starts when its worker has imported and compiled what the group
-needs, and has read the data set.
+needs, and has read the data set. It stands still while the run is suspended, which the run sees by a check that comes
+too late.
 
 That a worker is dead is seen from its process, too, not only from the end of its pipe: a child that a method has forked
 may keep the pipe open. A worker leads a process group, which is killed with it.
@@ -53,6 +54,7 @@ from mlcdr.processes import (
 from mlcdr.standard_streams import protect_streams
 
 _LOOK = 0.05  # seconds between two checks of a worker's memory
+_PAUSE = 1.0  # seconds between two checks; beyond that the run was suspended
 _REST = 1.0  # seconds between two checks whether workers live, and whether the run is to stop
 _PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
 # The messages of a worker that has started, of one whose clock starts, and of one that has given all of its group.
@@ -185,6 +187,7 @@ class LocalWorkers:
         self._jobs = jobs
         self._limits = limits
         self._workers: list[_Worker] = []
+        self._looked = 0.0  # when the workers were checked last
         self._stillborn = 0  # workers in a row that died before they were ready
 
     def compute(self, pending: Sequence[Group], data: DividedData | None = None) -> Generator[GroupResult, None, None]:
@@ -219,6 +222,7 @@ class LocalWorkers:
     def _work(self, groups: Sequence[Group], jobs: int) -> Iterator[GroupResult]:
         """The results of groups; of one that has ended its worker, that its trials have crashed."""
         left = list(groups)
+        self._looked = time.monotonic()
         while left or any(worker.group for worker in self._workers):
             raise_if_stopped()
             jobs = self._start_workers(left, jobs)
@@ -226,11 +230,21 @@ class LocalWorkers:
             busy = any(worker.group for worker in self._workers)
             pause = _LOOK if self._limits.any and busy else _REST
             wait([worker.pipe for worker in self._workers], pause)
+            self._stop_clocks()
             for worker in list(self._workers):
                 with hold_signals():  # a message is read whole, and a result is recorded
                     result = self._listen(worker) or self._end_at_limit(worker)
                     if result is not None:
                         yield result
+
+    def _stop_clocks(self) -> None:
+        """Take the time in which this run was suspended, since the last call, from that of each group."""
+        now = time.monotonic()
+        suspended = now - self._looked - _PAUSE
+        if suspended > 0:
+            for worker in self._workers:
+                worker.clock += suspended
+        self._looked = now
 
     def _start_workers(self, left: Sequence[Group], jobs: int) -> int:
         """Start as many workers as there is work for, up to `jobs`; returns how many the system allows."""
@@ -297,7 +311,7 @@ class LocalWorkers:
         passed = ""
         if memory is not None and _resident(worker.process.pid) > memory:
             passed = "memory"
-        if seconds is not None and time.monotonic() - worker.clock > seconds:
+        if seconds is not None and self._looked - worker.clock > seconds:
             passed = "seconds"
         if not passed or worker.pipe.poll():  # it may just have finished
             return None

@@ -515,6 +515,17 @@ def test_a_later_run_in_the_same_folder_does_not_change_results(tmp_path: Path) 
     second.report()  # nothing was computed
 
 
+def test_figures_are_drawn_of_new_trials_even_if_the_clock_was_set_back(tmp_path: Path) -> None:
+    changes = {"figures": [{"layout": "boxes"}]}
+    run(tmp_path, set=changes)
+    (figure,) = tmp_path.glob("small/figures/*.svg")
+    before = figure.read_bytes()
+    for path in figure.parent.iterdir():
+        os.utime(path, (2**31, 2**31))
+    run(tmp_path, make_data(seed=5), set=changes)
+    assert figure.read_bytes() != before
+
+
 def test_failures_and_kept_models_are_those_of_the_run(tmp_path: Path) -> None:
     one = {"learner": {"binary_relevance": {"estimator": {"sklearn.svm.SVC": {"kernel": "precomputed"}}}}}
     with pytest.warns(mlcdr.FailedTrialsWarning):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 import time
@@ -144,10 +145,14 @@ def test_what_dies_once_is_tried_again(arff: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file; once it is there the run's clock is ahead by 200 s, so that no test waits for a limit to pass."""
+    """A file; once it is there the run's clock goes on by 0.9 s at each look, so that no test waits for a limit."""
     path = tmp_path / "late"
-    clock = SimpleNamespace(**{**vars(time), "monotonic": lambda: time.monotonic() + 200 * path.exists()})
-    monkeypatch.setattr(workers, "time", clock)
+    looks = itertools.count()
+
+    def monotonic() -> float:
+        return time.monotonic() + 0.9 * (next(looks) if path.exists() else 0)
+
+    monkeypatch.setattr(workers, "time", SimpleNamespace(**{**vars(time), "monotonic": monotonic}))
     return path
 
 
@@ -155,7 +160,7 @@ def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_trial_that_passes_a_limit_is_ended(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], late: Path, how: str, limit: str
 ) -> None:
-    limits: dict[str, Any] = {"seconds": 100}
+    limits: dict[str, Any] = {"seconds": 20}
     if limit == "memory":  # more than a fork of this process has at once
         limits = {"memory": f"{workers._resident(os.getpid()) // 10**6 + 400} MB"}
     splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.75, "seed": 1}
@@ -173,9 +178,32 @@ def test_a_trial_that_passes_a_limit_is_ended(
     assert f"limits.{limit}" in mlcdr("status", report.folder).out
 
 
+def test_the_time_in_which_a_run_is_suspended_is_not_charged_to_a_trial(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(tmp_path / "gate")
+    gate.close(0)
+    looks = itertools.count()
+
+    def monotonic() -> float:
+        waiting = (tmp_path / "began").exists()
+        if waiting and next(looks) == 20:  # the run has looked since, and has not ended the worker
+            gate.open()
+        return time.monotonic() + 200 * waiting
+
+    monkeypatch.setattr(workers, "time", SimpleNamespace(**{**vars(time), "monotonic": monotonic}))
+    waits = {"tests.small.Guess": {"gate": str(gate.path), "began": str(tmp_path / "began")}}
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    experiment = small.experiment(
+        arff, methods={"Waits": {"learner": waits}}, sweep={}, splits=splits, limits={"seconds": 100}
+    )
+    report = run(experiment, tmp_path / "out", jobs=1)
+    assert (report.done, report.failures) == (1, [])
+
+
 def test_what_a_trial_has_started_ends_with_it(arff: Path, tmp_path: Path, late: Path) -> None:
     methods = {"PLST": FOUR["PLST"], "Deadly": deadly("child", once=str(late))}
-    report = run(small.experiment(arff, methods=methods, limits={"seconds": 100}), tmp_path / "out", jobs=1)
+    report = run(small.experiment(arff, methods=methods, limits={"seconds": 20}), tmp_path / "out", jobs=1)
     assert (report.planned, report.done, report.crashed) == (12, 11, 1)
     pid = late.read_text()
     until(lambda: pid not in [str(living) for living, _, line in processes() if "sleep" in line], "end of the child")
