@@ -18,7 +18,7 @@ from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.experiment.trials import Trial
-from mlcdr.processes import Stop, hold_signals, protect_process, stop_on_signals
+from mlcdr.processes import Stop, hold_signals, is_daemonic, protect_process, stop_on_signals
 from mlcdr.results.exports import write_changed
 from mlcdr.results.failures import describe_error
 from mlcdr.results.store import Store
@@ -72,10 +72,15 @@ def run(
 
         cluster = DaskCluster(scheduler)
         jobs = cluster.n_threads()
-    report = RunReport(out / experiment.name, jobs or joblib.cpu_count(), backend)
+    listener = listener or Listener()
+    jobs = jobs or joblib.cpu_count()
+    if cluster is None and jobs > 1 and is_daemonic():
+        jobs = 1
+        listener.notice("a daemonic process may start no workers (of multiprocessing.Pool, of Dask): it computes alone")
+    report = RunReport(out / experiment.name, jobs, backend)
     resolved = experiment_yaml(experiment)  # refuses an experiment that could not be read back later
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
-        this = _Run(experiment, store, listener or Listener(), report)
+        this = _Run(experiment, store, listener, report)
         try:
             with stop_on_signals():
                 plan = this.begin(resolved, fresh, failed_only)

@@ -48,6 +48,7 @@ from mlcdr.processes import (
     block_signals,
     close_in_forks,
     hold_signals,
+    is_daemonic,
     raise_if_stopped,
     watch_parent,
 )
@@ -181,9 +182,17 @@ class LocalWorkers:
     jobs : int
         How many processes.
     limits : LimitsSpec
+
+    Raises
+    ------
+    UserError
+        When this process may start no others.
     """
 
     def __init__(self, jobs: int, limits: LimitsSpec):
+        if is_daemonic():
+            need = "limits, `check --try` and trials that crashed before"
+            raise UserError(f"{need} need a worker, and a daemonic process may start none")
         self._jobs = jobs
         self._limits = limits
         self._workers: list[_Worker] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import os
 import sqlite3
 import time
@@ -17,6 +18,7 @@ from mlcdr.data.files import NotFetchedError
 from mlcdr.errors import ConfigError, DataError, UserError
 from mlcdr.execution import runner, workers
 from mlcdr.execution.groups import Group, groups
+from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.processes import Stop
@@ -249,6 +251,24 @@ def test_a_backend_that_there_is_not_is_refused(
     with pytest.raises(UserError, match=why):
         run(small.experiment(arff), tmp_path, 2, backend, scheduler=scheduler)
     assert not (tmp_path / "small").exists()
+
+
+def test_a_daemonic_process_computes_alone_and_says_so(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of `multiprocessing.Pool`, which may start no process."""
+    notices: list[str] = []
+    listener = Listener()
+    monkeypatch.setattr(listener, "notice", notices.append)
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    report = run(small.experiment(arff), tmp_path, jobs=2, listener=listener)
+    assert (report.done, report.jobs) == (16, 1)
+    assert len(notices) == 1
+    assert "a daemonic process may start no workers" in notices[0]
+    assert run(small.experiment(arff), tmp_path, jobs=1, listener=listener).kept == 16
+    assert len(notices) == 1, "one job needs no other process"
+    with pytest.raises(UserError, match="limits, .* need a worker, and a daemonic process may start none"):
+        run(small.experiment(arff, limits={"seconds": 9}, metrics=["f1"]), tmp_path, jobs=1)
 
 
 def test_workers_that_do_not_come_to_life_end_the_run(
