@@ -267,7 +267,7 @@ def test_a_daemonic_process_computes_alone_and_says_so(
     assert "a daemonic process may start no workers" in notices[0]
     assert run(small.experiment(arff), tmp_path, jobs=1, listener=listener).kept == 16
     assert len(notices) == 1, "one job needs no other process"
-    with pytest.raises(UserError, match="limits, .* need a worker, and a daemonic process may start none"):
+    with pytest.raises(UserError, match=r"limits, .* need a worker, and a daemonic process may start none"):
         run(small.experiment(arff, limits={"seconds": 9}, metrics=["f1"]), tmp_path, jobs=1)
 
 
