@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import pickle
@@ -35,10 +36,11 @@ from mlcdr.execution.executors import ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
-from mlcdr.experiment.keys import ENGINE
+from mlcdr.experiment.keys import ENGINE, code_of
 from mlcdr.experiment.trials import TrialResult
 from mlcdr.methods.component import Component
 from mlcdr.processes import Stop, raise_if_stopped
+from mlcdr.whole_files import TEMPORARY_PREFIX, write_atomically
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -103,6 +105,7 @@ class _Work:
         self.keys: set[str] = set()  # of all trials
         self.metrics: set[str] = set()
         self.given: set[str] = set()  # keys of the trials whose results were given
+        self.marks: list[Path] = []  # files by which workers know the folder of what is kept
 
     def compute(self, pending: Sequence[Group]) -> Iterator[GroupResult]:
         from distributed import KilledWorker
@@ -111,6 +114,9 @@ class _Work:
             self.keys.update(trial.key for trial in group.trials)
             self.metrics.update(metric.label for metric in group.experiment.metrics)
         self.client.subscribe_topic(self.run, lambda event: self.news.put(event[1]))
+        for folder in {group.keeping.folder for group in pending if group.keeping is not None}:
+            self.marks.append(_mark(folder, self.run))
+            write_atomically(self.marks[-1], "")
         for source in dict.fromkeys(group.source for group in pending):
             self.data[source] = self._hand_over(source)
         for group in pending:
@@ -125,7 +131,7 @@ class _Work:
                 except KilledWorker:
                     lost.update(trial.key for trial in self.groups[news].trials)
                 self.groups.pop(news, None)
-        except Stop:
+        except (Stop, Exception):
             yield from self._finished()
             raise
         # Dask reports all tasks that a dead worker had. Only a trial that ran alone is known to be the cause.
@@ -146,14 +152,15 @@ class _Work:
             return None
 
     def _finished(self) -> Iterator[GroupResult]:
-        """The results that are there when a run is stopped."""
+        """The results that are there when a run is stopped, or ends by an error."""
         while not self.news.empty():
             news = self.news.get()
             if isinstance(news, bytes):
                 yield from self._read(news)
         for future in self.groups:
-            if future.status == "finished":
-                yield from self._read(future)
+            if future.status == "finished" and self.client.status == "running":
+                with contextlib.suppress(UserError):  # the first error is told
+                    yield from self._read(future)
 
     def _read(self, news: Any) -> Iterator[GroupResult]:
         """The results of a task, or in an event of one, that were not given yet.
@@ -174,12 +181,21 @@ class _Work:
             if isinstance(error, (UserError, ExecutorLost, KilledWorker, *_losses())):
                 raise
             told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            raise UserError(f"a worker cannot compute; is its environment that of the run? {told}") from error
-        for part in _check(parts, self.keys, self.metrics):
+            raise UserError(f"a worker cannot compute; is its environment that of the run? ({told})") from error
+        if not _are_results(parts, self.keys, self.metrics):
+            raise UserError(f"{self._holder(news)} returned what is no result of its trials; it is not recorded")
+        for part in parts:
             new = part.without(self.given)
             self.given.update(score.key for score in new.scores)
             if new.scores:
                 yield new
+
+    def _holder(self, news: Any) -> str:
+        """The worker that has a task's result."""
+        if isinstance(news, bytes):
+            return "a worker"
+        addresses = itertools.chain.from_iterable(self.client.who_has([news]).values())
+        return f"worker {next(addresses, 'unknown')}"
 
     @staticmethod
     def _outcome(future: Future) -> Any:
@@ -225,6 +241,9 @@ class _Work:
                 self.client.cancel([*self.groups, *self.data.values()], force=True)
         self.groups.clear()
         self.data.clear()
+        for mark in self.marks:
+            with contextlib.suppress(OSError):
+                mark.unlink(missing_ok=True)
         with contextlib.suppress(Exception):
             self.client.close(timeout=5)
 
@@ -275,25 +294,20 @@ def _losses() -> tuple[type[BaseException], ...]:
     return CancelledError, FutureCancelledError, CommClosedError, ConnectionError
 
 
-def _check(parts: Any, keys: Set[str], metrics: Set[str]) -> Sequence[GroupResult]:
-    """`parts`, if these are results of trials that have these keys, with these metrics.
-
-    Raises
-    ------
-    UserError
-    """
+def _are_results(parts: Any, keys: Set[str], metrics: Set[str]) -> bool:
+    """Whether these are results of trials that have these keys, with these metrics."""
     try:
         for part in parts:
-            if not isinstance(part, GroupResult):
-                raise TypeError
             for score in part.scores:
                 failed = score.values is None and isinstance(score.error, str)
-                if score.key not in keys or not (failed or _are_numbers(score.values or {}, metrics)):
-                    raise TypeError
+                right = failed or _are_numbers(score.values or {}, metrics)
+                if not (
+                    isinstance(part, GroupResult) and isinstance(score, TrialResult) and score.key in keys and right
+                ):
+                    return False
     except (TypeError, AttributeError):
-        raise UserError("a worker returned what is no result of these trials; nothing of it is recorded") from None
-    found: Sequence[GroupResult] = parts
-    return found
+        return False
+    return True
 
 
 def _are_numbers(values: Mapping[str, float], metrics: Set[str]) -> bool:
@@ -321,11 +335,14 @@ def _work(group: Group, data: DividedData, versions: Mapping[str, str], run: str
 
     _begin(os.getpid())
     here = _versions(group)
-    apart = [f"{name} {versions[name]} and {here[name]}" for name in versions if versions[name] != here[name]]
+    apart = []
+    for name, version in versions.items():
+        if here.get(name) != version:
+            apart.append(f"{name} {version} and {here.get(name)}")
     if apart:
         raise ConfigError([f"the run and worker {_address()} differ, restart the workers: {'; '.join(apart)}"])
-    if group.keeping is not None and not group.keeping.folder.parent.is_dir():
-        raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent}"])
+    if group.keeping is not None and not _mark(group.keeping.folder, run).exists():
+        raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent} of the run"])
     with _lock:
         computer = _computer(data)
     parts = []
@@ -350,6 +367,11 @@ def _begin(process: int) -> None:
     threadpool_limits(1)
 
 
+def _mark(folder: Path, run: str) -> Path:
+    """A file of the run in the folder of what is kept: a worker's own folder of that name does not have it."""
+    return folder / f"{TEMPORARY_PREFIX}{run}"
+
+
 def _address() -> str:
     from distributed import get_worker
 
@@ -357,12 +379,17 @@ def _address() -> str:
 
 
 def _versions(group: Group) -> dict[str, str]:
-    """What a trial's scores depend on besides its data: versions of packages, and the source code of each method."""
+    """What a trial's scores depend on besides its data: versions of packages, of each method's code and metric's."""
     components: dict[str, Component] = {}
+    methods = {trial.method: trial.spec for trial in group.trials}
+    metrics: dict[str, str] = {}
+    for spec in methods.values():
+        metrics |= code_of(group.experiment, spec)["metrics"]
     for trial in group.trials:
         components |= {f"{each.family} {each.name}": each for each in trial.spec.components()}
     versions = {
         "mlcdr": f"{__version__} ({ENGINE})",
         **{name: installed_version(name) or "missing" for name in _DECIDING},
     }
-    return versions | {name: component.version() for name, component in components.items()}
+    versions |= {name: component.version() for name, component in components.items()}
+    return versions | {f"metric {name}": version for name, version in metrics.items()}

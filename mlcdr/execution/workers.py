@@ -222,7 +222,7 @@ class LocalWorkers:
                     yield from self._work([group], 1)
                     if self._limits.memory is not None:  # a trial leaves some memory in use
                         self._end_workers()
-            except Stop:
+            except (Stop, Exception):
                 yield from self._finished()
                 raise
             finally:
@@ -349,7 +349,7 @@ class LocalWorkers:
         return f"its worker process was ended by {cause}{likely}, and again when it was tried alone"
 
     def _finished(self) -> Iterator[GroupResult]:
-        """The results that workers have sent when a run is stopped, and that were not read yet."""
+        """The results that workers have sent when a run is stopped, or ends by an error, and that were not read yet."""
         for worker in self._workers:
             with hold_signals(), contextlib.suppress(EOFError, OSError):  # the worker was ended, too
                 while worker.pipe.poll():
