@@ -7,7 +7,8 @@ import multiprocessing
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,8 @@ import pytest
 from mlcdr.data.files import NotFetchedError
 from mlcdr.errors import ConfigError, DataError, UserError
 from mlcdr.execution import runner, workers
-from mlcdr.execution.groups import Group, groups
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import Group, GroupResult, groups
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment.model import LimitsSpec
@@ -309,6 +311,33 @@ def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
     wanted = [{trial.key for trial in group.trials} for group in pending if group.split in unread]
     assert wanted
     assert all(keys in given for keys in wanted)
+
+
+def each_key(outcomes: Iterable[GroupResult]) -> Iterator[str]:
+    for outcome in outcomes:
+        yield from (score.key for score in outcome.scores)
+
+
+def test_what_workers_have_finished_is_given_when_the_run_ends_by_an_error(
+    arff: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refusing(Computer):
+        def parts(self, group: Group, seconds: float) -> Generator[GroupResult, None, None]:
+            if group.split == 0:
+                raise DataError("tiny.arff: gone")
+            yield from super().parts(group, seconds)
+
+    def wait_for_all(pipes: list[Connection], seconds: float) -> None:
+        until(lambda: all(pipe.poll() for pipe in pipes), "messages")
+
+    monkeypatch.setattr(workers, "Computer", Refusing)
+    monkeypatch.setattr(workers, "wait", wait_for_all)
+    pending = all_groups(arff)[:2]
+    given: list[str] = []
+    outcomes = workers.LocalWorkers(2, LimitsSpec()).compute(pending)
+    with pytest.raises(DataError, match="gone"):
+        given.extend(each_key(outcomes))
+    assert sorted(given) == sorted(trial.key for trial in pending[1].trials)
 
 
 def test_a_worker_that_dies_while_the_run_is_stopped_is_no_result(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
