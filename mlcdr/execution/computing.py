@@ -115,24 +115,25 @@ class Computer:
             context = self._read(group.source)
         results = _run_group(group, context)
         with _collected() if context.large else contextlib.nullcontext():
-            finished: list[TrialResult] | None = None
-            while finished != []:
-                finished = []
-                stopped = None
+            more = True
+            while more:
+                finished: list[TrialResult] = []
+                more = stopped = False
                 start = time.perf_counter()
                 with protect_process(), warned.counting() as log:
                     try:
                         raise_if_stopped()
                         for score in results:
                             finished.append(score)
-                            if time.perf_counter() - start >= seconds:
+                            more = time.perf_counter() - start >= seconds
+                            if more:
                                 break
-                    except Stop as stop:
-                        stopped = stop
+                    except Stop:
+                        stopped = True
                 if finished:
                     yield GroupResult(finished, time.perf_counter() - start, warned=log.warned())
-                if stopped is not None:
-                    raise stopped
+                if stopped:
+                    raise Stop
 
     def _read(self, source: DataSource) -> _Context:
         if self._context is None or self._context.data.source != source:
