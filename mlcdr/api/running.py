@@ -89,7 +89,8 @@ def run(
         with holding, _as_user_errors():
             experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
             report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
-            _write_whatever_there_is(report)
+            if report.planned:
+                _write_whatever_there_is(report)
         if not quiet:
             for line in warned.describe(report.warned):
                 print_notice(line)

@@ -17,6 +17,7 @@ from sklearn import linear_model
 from sklearn.model_selection import cross_val_score
 
 import mlcdr
+from mlcdr import processes
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from mlcdr.experiment import shipped
@@ -165,6 +166,7 @@ def test_workers_find_the_data_without_a_guarded_main(tmp_path: Path) -> None:
     script = f"""
 import json, os
 import mlcdr
+from mlcdr import processes
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from tests.api.test_python import config, make_data
@@ -544,4 +546,13 @@ def test_what_changes_between_the_run_and_its_results_is_no_result(
 
     monkeypatch.setattr("mlcdr.api.running._write_whatever_there_is", slow)
     with pytest.raises(mlcdr.ResultsError, match="a later run has changed it"):
+        run(tmp_path)
+
+
+def test_an_interruption_before_the_plan_is_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise processes.Stop
+
+    monkeypatch.setattr("mlcdr.execution.runner.plan_run", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="small: interrupted"):
         run(tmp_path)
