@@ -192,7 +192,7 @@ def _signature(found: Any) -> str:
     plain = [
         each.replace(annotation=inspect.Parameter.empty)
         for each in inspect.signature(found).parameters.values()
-        if each.name not in ("self", "cls", "temporary")
+        if each.name not in ("self", "cls", "temporary", "stamp")
     ]
     return str(inspect.Signature(plain))
 

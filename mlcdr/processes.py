@@ -146,6 +146,13 @@ def protect_process() -> Iterator[None]:
             os.chdir(folder)
 
 
+def is_daemonic() -> bool:
+    """Whether this process may start no process, as those of `multiprocessing.Pool` and of Dask's nannies."""
+    from multiprocessing import current_process
+
+    return current_process().daemon
+
+
 def watch_parent(parent: int) -> None:
     """End this process when `parent` is gone: a run that was killed must leave no process behind."""
 

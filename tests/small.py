@@ -149,15 +149,21 @@ class Failing(ClassifierMixin, BaseEstimator):
 
 
 class Guess(ClassifierMixin, BaseEstimator):
-    """A classifier that guesses at random after `seconds`, and once `gate` (a path) lets it through."""
+    """A classifier that guesses at random after `seconds`, and once `gate` (a path) lets it through.
 
-    def __init__(self, seconds: float = 0.0, gate: str = "", random_state: int | None = None):
+    It makes the file `began`, if one is named, when it begins to wait.
+    """
+
+    def __init__(self, seconds: float = 0.0, gate: str = "", began: str = "", random_state: int | None = None):
         self.seconds = seconds
         self.gate = gate
+        self.began = began
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Guess:
         time.sleep(self.seconds)
+        if self.began:
+            Path(self.began).touch()
         if self.gate:
             Gate(Path(self.gate)).let_through()
         self.n_labels_ = y.shape[1]

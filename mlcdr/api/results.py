@@ -6,11 +6,12 @@ which all tables and figures are made, the `Results` of `mlcdr.results.results` 
 
 from __future__ import annotations
 
+import contextlib
 import html
 import itertools
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -28,6 +29,7 @@ from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import read_failures
+from mlcdr.results.stamp import Stamp
 from mlcdr.tables import layouts, tables
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
@@ -54,13 +56,17 @@ class NoModels(ResultsError, AttributeError):
 
 
 class Results:
-    """The results of a run: a results folder, whose numbers are read when they are first used.
+    """The results of a run: what its folder holds when they are made; a later run in this folder does not change them.
+
+    What is read or written later (`plot` with `by_label`, `report`) is refused if the folder holds another run's then.
 
     Parameters
     ----------
     folder : path
     temporary : TemporaryDirectory, optional
         The folder that contains it, which is removed when this object is no longer used.
+    stamp : Stamp, optional
+        Of the folder as the run left it, else as it is now.
 
     Attributes
     ----------
@@ -71,16 +77,25 @@ class Results:
     Raises
     ------
     ResultsError
-        When there is no such folder, or its `experiment.yaml` is missing or broken.
+        When there is no such folder, its `experiment.yaml` is missing or broken, or a run is just changing it.
     """
 
     experiment: Experiment
 
-    def __init__(self, folder: AnyPath, temporary: TemporaryDirectory[str] | None = None):
+    def __init__(
+        self,
+        folder: AnyPath,
+        temporary: TemporaryDirectory[str] | None = None,
+        stamp: Stamp | None = None,
+    ):
         self.folder = Path(folder).absolute()
-        self.experiment = folders.read_experiment(self.folder)
+        self._stamp = stamp or Stamp.of(self.folder)
+        self.experiment = self._stamp.unchanged(folders.read_experiment(self.folder))
         if temporary is not None:
             weakref.finalize(self, temporary.cleanup)
+        for name in ("found", "manifest", "scores", "summary", "chosen", "models", "failures"):
+            with contextlib.suppress(ResultsError):  # which whoever asks for it is told
+                getattr(self, name)
 
     @cached_property
     def found(self) -> folders.Results:
@@ -91,14 +106,17 @@ class Results:
         ResultsError
             When they cannot be read; `NoResults` when there are none.
         """
-        return folders.open_results(self.folder)
+        found = self._stamp.unchanged(folders.open_results(self.folder))
+        with contextlib.suppress(ResultsError):  # there may be none
+            found.manifest  # noqa: B018  # which it keeps
+        return found
 
     @property
     def name(self) -> str:
         """The experiment's name."""
         return self.experiment.name
 
-    @property
+    @cached_property
     def manifest(self) -> dict[str, Any]:
         """What `manifest.json` holds: versions, machine, seeds, data sets and timings.
 
@@ -107,7 +125,7 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        return Manifest.read(self.folder).plain()
+        return self._stamp.unchanged(Manifest.read(self.folder)).plain()
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -118,7 +136,7 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        return _show(read_frame(self.folder / "scores.csv", SCORES, gaps=True))
+        return _show(self._read("scores.csv", SCORES, gaps=True))
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -129,7 +147,7 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        found = _show(read_frame(self.folder / "summary.csv", SUMMARY, gaps=True))
+        found = _show(self._read("summary.csv", SUMMARY, gaps=True))
         return found.assign(n=found["n"].fillna(0).astype(int))
 
     @cached_property
@@ -145,9 +163,8 @@ class Results:
         """
         import pandas as pd
 
-        path = self.folder / "chosen.csv"
-        if is_regular_file(path):
-            return _show(read_frame(path, CHOSEN))
+        if is_regular_file(self.folder / "chosen.csv"):
+            return _show(self._read("chosen.csv", CHOSEN))
         return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *CHOSEN])
 
     @cached_property
@@ -162,7 +179,7 @@ class Results:
         folder = self.folder / "kept"
         if not self.experiment.keep.models:
             raise NoModels(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
-        kept = read_frame(folder / "index.csv", _KEPT)
+        kept = self._read("kept/index.csv", _KEPT)
         kept = kept[kept["model"] != ""]
         paths = [str(folder / path) for path in kept["model"]]
         return _show(kept.drop(columns=["key", "scores", "model"]).assign(path=paths))
@@ -180,7 +197,7 @@ class Results:
 
         paths = self.experiment.varied
         rows = []
-        for failure in read_failures(self.folder):
+        for failure in self._stamp.unchanged(read_failures(self.folder)):
             point = dict(failure.point)
             values = [point.get(path, "") for path in paths]
             reason = describe_error(failure.error)
@@ -278,7 +295,7 @@ class Results:
         if metric is None and layout is None and not keys:
             asked = list(self.experiment.figures) or figures.choose_figures(self.found)
             drawn = figures.draw_all(self.found, asked)
-            return Several([*drawn, *_draw_labels(self.found)])
+            return Several([*drawn, *_draw_labels(self.found, self._stamp)])
         chosen = {} if metric is None else {"metrics": [_find_metric(self.found, metric)]}
         spec = LayoutSpec(layout=layout) if layout else figures.choose_figures(self.found)[0]
         changed = spec.model_copy(update={"options": spec.options | chosen | keys})
@@ -302,7 +319,12 @@ class Results:
         """
         from mlcdr.report import report
 
+        self._stamp.unchanged(None)
         return Page(report.write(self.folder))
+
+    def _read(self, name: str, columns: Mapping[str, type], gaps: bool = False) -> pd.DataFrame:
+        """A CSV file of the folder as it was when these results were made."""
+        return self._stamp.unchanged(read_frame(self.folder / name, columns, gaps))
 
     def __repr__(self) -> str:
         experiment = self.experiment
@@ -343,12 +365,12 @@ def _find_metric(found: folders.Results, metric: str) -> str:
         raise ResultsError(f"{error}{hint}") from None
 
 
-def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
+def _draw_labels(found: folders.Results, stamp: Stamp) -> Iterator[Drawing]:
     """For each metric of a run with `by_label`, a figure of its values against the frequencies of the labels."""
     from mlcdr.results.labels import read_label_scores
     from mlcdr.tables import frequency_figures
 
-    labels = read_label_scores(found.folder)
+    labels = stamp.unchanged(read_label_scores(found.folder))
     if labels is not None:
         yield from frequency_figures.draw_all(found, labels)
 

@@ -89,7 +89,8 @@ def run(
         with holding, _as_user_errors():
             experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
             report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
-            _write_whatever_there_is(report)
+            if report.planned:
+                _write_whatever_there_is(report)
         if not quiet:
             for line in warned.describe(report.warned):
                 print_notice(line)
@@ -104,7 +105,7 @@ def run(
         if temporary is not None:
             temporary.cleanup()
         raise
-    results = Results(report.folder, temporary)
+    results = Results(report.folder, temporary, report.stamp)
     if report.failures:
         _warn_of_failures(results, report)
     return results
@@ -167,7 +168,8 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
             raise
         problem = str(error)
     complete = not report.interrupted and not report.failures
-    if found.experiment.figures and complete and not are_drawn(found):
+    # where trials were computed, the times of files do not count: the clock may have been set
+    if found.experiment.figures and complete and (report.computed or not are_drawn(found)):
         from mlcdr.tables import figures
 
         written += figures.write_all(found)

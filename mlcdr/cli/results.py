@@ -18,7 +18,7 @@ def table(
     folder: Folder,
     metric: Annotated[str | None, option("METRIC", "Print a table of this metric, and write none.")] = None,
 ) -> None:
-    """Write the tables of results again and print them."""
+    """Print the tables of results and write them again."""
     from mlcdr.experiment.model import LayoutSpec
     from mlcdr.results.results import open_results
     from mlcdr.tables import tables
@@ -28,8 +28,8 @@ def table(
         options = {"metric": found.metric_named(metric)}
         print_table(tables.make_table(found, LayoutSpec(layout="generic", options=options)))
         return
+    print_tables(found)  # first: they may not be writable
     written = tables.write_all(found)
-    print_tables(found)
     print_notice(f"written: {join_file_names(written, folder)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -136,9 +137,16 @@ def conclude(report: RunReport, quiet: bool) -> int:
 def _conclude_results(report: RunReport, quiet: bool) -> None:
     """Write the tables and figures, print the tables and what was computed."""
     from mlcdr.api.running import write_outputs
+    from mlcdr.results.results import open_results
     from mlcdr.tables.tables import list_entries
 
-    found, written, problem = write_outputs(report)
+    try:
+        found, written, problem = write_outputs(report)
+    except ResultsError:
+        if not quiet:  # they may not be writable, but can be shown
+            with contextlib.suppress(ResultsError):
+                print_tables(open_results(report.folder))
+        raise
     if problem:
         print_notice(f"no table: {problem}")  # the failures, which are printed next, show why
     if quiet:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache, partial
 
 import numpy as np
@@ -20,6 +21,7 @@ from mlcdr.execution.fitting import fail, run_trials
 from mlcdr.execution.groups import Group, GroupResult
 from mlcdr.execution.rows import Rows
 from mlcdr.execution.tuning import Choice, Seen, Tuning
+from mlcdr.execution.warned import Warned
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Split
 from mlcdr.experiment.keys import digest, program_version
@@ -28,7 +30,7 @@ from mlcdr.methods.contracts import as_dense, warm_up
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
-from mlcdr.processes import protect_process
+from mlcdr.processes import Stop, protect_process, raise_if_stopped
 
 
 class _Context:
@@ -85,32 +87,53 @@ class Computer:
             self._read(group.source)
 
     def compute(self, group: Group) -> GroupResult:
-        """Compute the trials of a group; one that fails has its traceback in its result, and the others are computed.
+        """Compute the trials of a group; see `parts`."""
+        scores: list[TrialResult] = []
+        found: list[Warned] = []
+        seconds = 0.0
+        for part in self.parts(group, math.inf):
+            scores += part.scores
+            found += part.warned
+            seconds += part.seconds
+        return GroupResult(scores, seconds, warned=found)
 
-        A trial fails if its method's source code has changed since the run was planned.
+    def parts(self, group: Group, seconds: float) -> Generator[GroupResult, None, None]:
+        """Compute the trials of a group; gives those that are finished after some seconds, and so on to the end.
+
+        A trial that fails has its traceback in its result, and the others are computed. A trial fails if its method's
+        source code has changed since the run was planned.
 
         Raises
         ------
         UserError
             When the data set is not available any more.
+        Stop
+            When a signal has come; what is finished is given before.
         """
         self.prepare(group)
         with protect_process():
             context = self._read(group.source)
-            scores = []
-            trials = []
-            for trial in group.trials:
-                changed = _changed(trial)
-                if changed:
-                    scores.append(TrialResult(trial.key, None, changed))
-                else:
-                    trials.append(trial)
-            start = time.perf_counter()
-            with warned.counting() as log, _collected() if context.large else contextlib.nullcontext():
-                for same_rows in group_by(trials, lambda trial: str(trial.labelled)):
-                    scores += _run_rows(same_rows, group, context)
-            seconds = time.perf_counter() - start
-        return GroupResult(scores, seconds, warned=log.warned())
+        results = _run_group(group, context)
+        with _collected() if context.large else contextlib.nullcontext():
+            more = True
+            while more:
+                finished: list[TrialResult] = []
+                more = stopped = False
+                start = time.perf_counter()
+                with protect_process(), warned.counting() as log:
+                    try:
+                        raise_if_stopped()
+                        for score in results:
+                            finished.append(score)
+                            more = time.perf_counter() - start >= seconds
+                            if more:
+                                break
+                    except Stop:
+                        stopped = True
+                if finished:
+                    yield GroupResult(finished, time.perf_counter() - start, warned=log.warned())
+                if stopped:
+                    raise Stop
 
     def _read(self, source: DataSource) -> _Context:
         if self._context is None or self._context.data.source != source:
@@ -156,19 +179,35 @@ def _warm_up_class(cls: type) -> None:
         warm_up(cls)
 
 
-def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> list[TrialResult]:
+def _run_group(group: Group, context: _Context) -> Iterator[TrialResult]:
+    """The score of each trial of a group as it is finished."""
+    trials = []
+    for trial in group.trials:
+        changed = _changed(trial)
+        if changed:
+            yield TrialResult(trial.key, None, changed)
+        else:
+            trials.append(trial)
+    for same_rows in group_by(trials, lambda trial: str(trial.labelled)):
+        yield from _run_rows(same_rows, group, context)
+
+
+def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> Iterator[TrialResult]:
     """The scores of those trials of a group that have the same rows with labels."""
+    failed: list[TrialResult] = []
     try:
         split = context.data.split(group.split, trials[0].labelled)
         X = frozen(context.dataset.X[split.test])
         Y = frozen(as_dense(context.dataset.Y[split.test]))
         rows = Rows(context.training(split), X, Y, context.dataset, split.test)
     except BaseException as error:  # no memory for this split, say
-        return fail(trials, error)
-    scores = run_trials([trial for trial in trials if trial.family.tune is None], group, rows)
+        failed = fail(trials, error)
+    if failed:
+        yield from failed
+        return
+    yield from run_trials([trial for trial in trials if trial.family.tune is None], group, rows)
     for tuned in by_family(trial for trial in trials if trial.family.tune is not None):
-        scores += _run_tuned(tuned, group, context, rows, split)
-    return scores
+        yield from _run_tuned(tuned, group, context, rows, split)
 
 
 def _run_tuned(
@@ -177,8 +216,9 @@ def _run_tuned(
     context: _Context,
     rows: Rows,
     split: Split,
-) -> list[TrialResult]:
+) -> Iterator[TrialResult]:
     """Choose the parameters of a family's trials, then compute them; a choice for the split counts as fit time."""
+    failed: list[TrialResult] = []
     try:
         tuning = Tuning(trials, group, context.data)
         with metered() as choosing:
@@ -188,5 +228,8 @@ def _run_tuned(
                 name = f"{context.dataset.name}, split {group.split}, tuning"
                 choices = tuning.choose(Seen(rows.moments, split.train, name))
     except BaseException as error:
-        return fail(trials, error)
-    return tuning.run(choices, rows, choosing.seconds)
+        failed = fail(trials, error)
+    if failed:
+        yield from failed
+    else:
+        yield from tuning.run(choices, rows, choosing.seconds)

@@ -1,25 +1,30 @@
 """Groups of trials computed on many machines: by the workers of a Dask cluster that is running already.
 
 A data set and its splits go to the scheduler once, from there to one worker, and from worker to worker: each worker
-receives them once, and needs no files of its own. A task is a group of trials and the name of its data set. The
-scheduler keeps what was sent to it: if a worker dies, only the group that it was computing is lost, and a worker that
-joins later receives what it needs. The trials of a group whose workers died are computed again at the end, each alone,
-and a trial that ends its workers again is recorded as crashed. As always with Dask, anyone who can connect to the
-scheduler can run any code on it and on the workers: use TLS, or a private network.
+receives them once, and needs no files of its own. A task is a group of trials and the name of its data set. While a
+long one is computed, its worker sends what is finished as events, so that it is recorded; the task's result has all of
+it again, which counts where an event was lost. The scheduler keeps what was sent to it: if a worker dies, only the
+group that it was computing is lost, and a worker that joins later receives what it needs. The trials of a group whose
+workers died are computed again at the end, each alone, and a trial that ends its workers again is recorded as crashed.
+As always with Dask, anyone who can connect to the scheduler can run any code on it and on the workers: use TLS, or a
+private network.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
+import pickle
 import threading
 import uuid
 from asyncio import CancelledError
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
@@ -31,10 +36,11 @@ from mlcdr.execution.executors import ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
-from mlcdr.experiment.keys import ENGINE
+from mlcdr.experiment.keys import ENGINE, code_of
 from mlcdr.experiment.trials import TrialResult
 from mlcdr.methods.component import Component
 from mlcdr.processes import Stop, raise_if_stopped
+from mlcdr.whole_files import TEMPORARY_PREFIX, write_atomically
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
 # Packages on which the last digits of a score depend, besides the methods' own source code.
 _DECIDING = ("numpy", "scipy", "scikit-learn")
 CONNECT_SECONDS = 15
+PART_SECONDS = 1.0  # between two events of a task
 
 
 class DaskCluster:
@@ -91,46 +98,113 @@ class _Work:
     def __init__(self, client: Client, data: DividedData):
         self.client = client
         self.read = data  # the data set that was read last when the run was planned
-        self.run = uuid.uuid4().hex[:8]  # so that two runs on one scheduler have different keys
+        self.run = f"mlcdr-{uuid.uuid4().hex[:8]}"  # so that two runs on one scheduler have different keys
         self.data: dict[DataSource, Future] = {}
         self.groups: dict[Future, Group] = {}
+        self.news: SimpleQueue[Any] = SimpleQueue()  # futures that are done, and the contents of events
+        self.keys: set[str] = set()  # of all trials
+        self.metrics: set[str] = set()
+        self.given: set[str] = set()  # keys of the trials whose results were given
+        self.marks: list[Path] = []  # files by which workers know the folder of what is kept
 
     def compute(self, pending: Sequence[Group]) -> Iterator[GroupResult]:
-        from distributed import KilledWorker, as_completed
+        from distributed import KilledWorker
 
+        for group in pending:
+            self.keys.update(trial.key for trial in group.trials)
+            self.metrics.update(metric.label for metric in group.experiment.metrics)
+        self.client.subscribe_topic(self.run, lambda event: self.news.put(event[1]))
+        for folder in {group.keeping.folder for group in pending if group.keeping is not None}:
+            self.marks.append(_mark(folder, self.run))
+            write_atomically(self.marks[-1], "")
         for source in dict.fromkeys(group.source for group in pending):
             self.data[source] = self._hand_over(source)
+        for group in pending:
+            self._submit(group).add_done_callback(self.news.put)
         lost: set[str] = set()  # keys of the trials that had workers that died
         try:
-            for future in as_completed([self._submit(group) for group in pending], loop=self.client.loop):
-                group = self.groups.pop(future)
-                try:
-                    yield self._outcome(future)
-                except KilledWorker:
-                    lost.update(trial.key for trial in group.trials)
+            while self.groups:
                 raise_if_stopped()
-        except Stop:
-            yield from (self._outcome(future) for future in self.groups if future.status == "finished")
+                news = self._wait()
+                try:
+                    yield from self._read(news)
+                except KilledWorker:
+                    lost.update(trial.key for trial in self.groups[news].trials)
+                self.groups.pop(news, None)
+        except (Stop, Exception):
+            yield from self._finished()
             raise
         # Dask reports all tasks that a dead worker had. Only a trial that ran alone is known to be the cause.
-        for group in split_up(pending, lost):
+        for group in split_up(pending, lost - self.given):
             future = self._submit(group)
             try:
-                yield self._outcome(future)
+                yield from self._read(future)
             except KilledWorker as error:
                 yield GroupResult([TrialResult(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
             del self.groups[future]
             raise_if_stopped()
 
+    def _wait(self) -> Any:
+        """A future that is done, or the content of an event; None if there is neither within a second."""
+        try:
+            return self.news.get(timeout=1.0)
+        except Empty:
+            return None
+
+    def _finished(self) -> Iterator[GroupResult]:
+        """The results that are there when a run is stopped, or ends by an error."""
+        while not self.news.empty():
+            news = self.news.get()
+            if isinstance(news, bytes):
+                yield from self._read(news)
+        for future in self.groups:
+            if future.status == "finished" and self.client.status == "running":
+                with contextlib.suppress(UserError):  # the first error is told
+                    yield from self._read(future)
+
+    def _read(self, news: Any) -> Iterator[GroupResult]:
+        """The results of a task, or in an event of one, that were not given yet.
+
+        Raises
+        ------
+        UserError
+            When these are no results of the trials that were asked for, or the worker could not begin.
+        KilledWorker
+        """
+        from distributed import KilledWorker
+
+        if news is None:
+            return
+        try:
+            parts = [pickle.loads(news)] if isinstance(news, bytes) else self._outcome(news)
+        except Exception as error:
+            if isinstance(error, (UserError, ExecutorLost, KilledWorker, *_losses())):
+                raise
+            told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raise UserError(f"a worker cannot compute; is its environment that of the run? ({told})") from error
+        if not _are_results(parts, self.keys, self.metrics):
+            raise UserError(f"{self._holder(news)} returned what is no result of its trials; it is not recorded")
+        for part in parts:
+            new = part.without(self.given)
+            self.given.update(score.key for score in new.scores)
+            if new.scores:
+                yield new
+
+    def _holder(self, news: Any) -> str:
+        """The worker that has a task's result."""
+        if isinstance(news, bytes):
+            return "a worker"
+        addresses = itertools.chain.from_iterable(self.client.who_has([news]).values())
+        return f"worker {next(addresses, 'unknown')}"
+
     @staticmethod
-    def _outcome(future: Future) -> GroupResult:
+    def _outcome(future: Future) -> Any:
         """The result of a task. If its worker died before the result was fetched (`lost`), another worker computes it
         again, and `result` waits for that. All futures are `cancelled` when the scheduler is gone.
         """
         if future.status == "cancelled":
             raise ExecutorLost
-        outcome: GroupResult = future.result()
-        return outcome
+        return future.result()
 
     def _hand_over(self, source: DataSource) -> Future:
         """Put the data set on the cluster as the result of a task, which the scheduler can have computed again."""
@@ -138,7 +212,7 @@ class _Work:
 
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-            key = f"mlcdr-data-{source.name.rpartition('/')[2]}-{self.run}-{len(self.data)}"
+            key = f"mlcdr-data-{source.name.rpartition('/')[2]}-{self.run.rpartition('-')[2]}-{len(self.data)}"
             data = self.read if self.read.source == source else source.read()
             future = self.client.submit(_keep, data, key=key, pure=True)
         # copied before any task begins, since all tasks would go to the first worker with the data set
@@ -153,6 +227,7 @@ class _Work:
             group,
             self.data[group.source],
             _versions(group),
+            self.run,
             key=f"mlcdr-{label}-split{group.split}-{uuid.uuid4().hex[:12]}",
             priority=-group.split,
         )
@@ -166,6 +241,9 @@ class _Work:
                 self.client.cancel([*self.groups, *self.data.values()], force=True)
         self.groups.clear()
         self.data.clear()
+        for mark in self.marks:
+            with contextlib.suppress(OSError):
+                mark.unlink(missing_ok=True)
         with contextlib.suppress(Exception):
             self.client.close(timeout=5)
 
@@ -201,13 +279,39 @@ def _connect(scheduler: str) -> Client:
 @contextlib.contextmanager
 def _losing(scheduler: str) -> Iterator[None]:
     """Turn every exception that means that the scheduler is gone into `ExecutorLost`."""
+    losses: tuple[type[BaseException], ...] = (ExecutorLost, *_losses())
+    try:
+        yield
+    except losses as error:
+        raise ExecutorLost(f"the scheduler at {scheduler} is lost ({type(error).__name__}: {error})") from error
+
+
+def _losses() -> tuple[type[BaseException], ...]:
+    """The exceptions that mean that the scheduler is gone."""
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 
+    return CancelledError, FutureCancelledError, CommClosedError, ConnectionError
+
+
+def _are_results(parts: Any, keys: Set[str], metrics: Set[str]) -> bool:
+    """Whether these are results of trials that have these keys, with these metrics."""
     try:
-        yield
-    except (ExecutorLost, CancelledError, FutureCancelledError, CommClosedError, ConnectionError) as error:
-        raise ExecutorLost(f"the scheduler at {scheduler} is lost ({type(error).__name__}: {error})") from error
+        for part in parts:
+            for score in part.scores:
+                failed = score.values is None and isinstance(score.error, str)
+                right = failed or _are_numbers(score.values or {}, metrics)
+                if not (
+                    isinstance(part, GroupResult) and isinstance(score, TrialResult) and score.key in keys and right
+                ):
+                    return False
+    except (TypeError, AttributeError):
+        return False
+    return True
+
+
+def _are_numbers(values: Mapping[str, float], metrics: Set[str]) -> bool:
+    return values.keys() == metrics and all(isinstance(value, int | float) for value in values.values())
 
 
 def _crash(error: Any) -> str:
@@ -222,18 +326,31 @@ def _keep(data: DividedData) -> DividedData:
     return data
 
 
-def _work(group: Group, data: DividedData, versions: Mapping[str, str]) -> GroupResult:
-    """Compute a group in a worker; refuse it if the worker's versions are not those of the run."""
+def _work(group: Group, data: DividedData, versions: Mapping[str, str], run: str) -> list[GroupResult]:
+    """Compute a group in a worker; refuse it if the worker's versions are not those of the run.
+
+    What is finished before the end is sent as events, too.
+    """
+    from distributed import get_worker
+
     _begin(os.getpid())
     here = _versions(group)
-    apart = [f"{name} {versions[name]} and {here[name]}" for name in versions if versions[name] != here[name]]
+    apart = []
+    for name, version in versions.items():
+        if here.get(name) != version:
+            apart.append(f"{name} {version} and {here.get(name)}")
     if apart:
         raise ConfigError([f"the run and worker {_address()} differ, restart the workers: {'; '.join(apart)}"])
-    if group.keeping is not None and not group.keeping.folder.parent.is_dir():
-        raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent}"])
+    if group.keeping is not None and not _mark(group.keeping.folder, run).exists():
+        raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent} of the run"])
     with _lock:
         computer = _computer(data)
-    return computer.compute(group)
+    parts = []
+    for part in computer.parts(group, PART_SECONDS):
+        parts.append(part)
+        if part.seconds >= PART_SECONDS:  # else it is the last
+            get_worker().log_event(run, pickle.dumps(part))
+    return parts
 
 
 _lock = threading.Lock()
@@ -250,6 +367,11 @@ def _begin(process: int) -> None:
     threadpool_limits(1)
 
 
+def _mark(folder: Path, run: str) -> Path:
+    """A file of the run in the folder of what is kept: a worker's own folder of that name does not have it."""
+    return folder / f"{TEMPORARY_PREFIX}{run}"
+
+
 def _address() -> str:
     from distributed import get_worker
 
@@ -257,12 +379,17 @@ def _address() -> str:
 
 
 def _versions(group: Group) -> dict[str, str]:
-    """What a trial's scores depend on besides its data: versions of packages, and the source code of each method."""
+    """What a trial's scores depend on besides its data: versions of packages, of each method's code and metric's."""
     components: dict[str, Component] = {}
+    methods = {trial.method: trial.spec for trial in group.trials}
+    metrics: dict[str, str] = {}
+    for spec in methods.values():
+        metrics |= code_of(group.experiment, spec)["metrics"]
     for trial in group.trials:
         components |= {f"{each.family} {each.name}": each for each in trial.spec.components()}
     versions = {
         "mlcdr": f"{__version__} ({ENGINE})",
         **{name: installed_version(name) or "missing" for name in _DECIDING},
     }
-    return versions | {name: component.version() for name, component in components.items()}
+    versions |= {name: component.version() for name, component in components.items()}
+    return versions | {f"metric {name}": version for name, version in metrics.items()}

@@ -8,7 +8,9 @@ from typing import Protocol
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.groups import Group, GroupResult
 from mlcdr.experiment.data_source import DividedData
-from mlcdr.processes import raise_if_stopped
+
+PART_SECONDS = 0.2
+"""Work of so many seconds is recorded in one transaction; of longer work each fit, or each trial, in its own."""
 
 
 class ExecutorLost(Exception):
@@ -19,7 +21,7 @@ class Executor(Protocol):
     """Computes groups of trials."""
 
     def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:
-        """The result of each group as it is finished, in any order; closing the generator ends the work.
+        """The results of trials soon after they are finished, in any order; closing the generator ends the work.
 
         `data` is a data set that has been read already, for an executor that can use it.
 
@@ -41,5 +43,4 @@ class ThisProcess:
         """See `Executor`."""
         computer = Computer(data)
         for group in pending:
-            raise_if_stopped()
-            yield computer.compute(group)
+            yield from computer.parts(group, PART_SECONDS)

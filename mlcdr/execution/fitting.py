@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,17 +37,14 @@ def run_trials(
     group: Group,
     rows: Rows,
     seconds: float = 0.0,
-) -> list[TrialResult]:
-    """The scores of trials of a group, fit by fit; `seconds` were spent on each before it was fitted."""
-    scores: list[TrialResult] = []
+) -> Iterator[TrialResult]:
+    """The score of each trial of a group as it is finished, fit by fit; `seconds` were spent on each before its fit."""
     share = group.experiment.share
     if not share:
         trials = [_alone(trial) for trial in trials]
     for family in by_family(trials):
         own = rows if share else replace(rows, moments=Moments.from_arrays(*rows.moments.rows()))
-        with protect_process():
-            scores += _run_family(family, group, own, seconds)
-    return scores
+        yield from _run_family(family, group, own, seconds)
 
 
 def _alone(trial: Trial) -> Trial:
@@ -61,20 +58,30 @@ def _run_family(
     group: Group,
     rows: Rows,
     seconds: float,
-) -> list[TrialResult]:
+) -> Iterator[TrialResult]:
     """Fit once and score the trials that the fit serves."""
+    failed: list[TrialResult] = []
     warned.of_method(trials[0].method)
     try:
-        fit = _Fit(trials[0], group, rows)
+        with protect_process():
+            fit = _Fit(trials[0], group, rows)
     except BaseException as error:
-        return fail(trials, error)
-    scores = []
+        failed = fail(trials, error)
+    if failed:
+        yield from failed
+        return
     for trial in trials:
-        try:
-            scores.append(fit.score(trial, seconds))
-        except BaseException as error:
-            scores += fail([trial], error)
-    return scores
+        warned.of_method(trial.method)
+        yield _score(fit, trial, seconds)
+
+
+def _score(fit: _Fit, trial: Trial, seconds: float) -> TrialResult:
+    try:
+        with protect_process():
+            return fit.score(trial, seconds)
+    except BaseException as error:
+        (failed,) = fail([trial], error)
+        return failed
 
 
 class _Fit:

@@ -62,3 +62,8 @@ class GroupResult:
     seconds: float
     crashed: str = ""
     warned: Sequence[Warned] = ()
+
+    def without(self, keys: Set[str]) -> GroupResult:
+        """The part of it that is of other trials."""
+        left = [score for score in self.scores if score.key not in keys]
+        return replace(self, scores=left, seconds=self.seconds * len(left) / max(len(self.scores), 1))

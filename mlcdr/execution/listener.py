@@ -10,7 +10,7 @@ class Listener:
         """The run begins: `total` trials are planned, of which `kept` were computed before."""
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
-        """A group of a data set is recorded: `done` trials more, of which `failed` failed."""
+        """Trials of a data set are recorded: `done` more, of which `failed` failed."""
 
     def notice(self, text: str) -> None:
         """Something worth a line."""

@@ -1,4 +1,4 @@
-"""A run: plan the trials, compute those that are missing, record each group as it comes, write the results folder."""
+"""A run: plan the trials, compute those that are missing, record what is finished, write the results folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.experiment.trials import Trial
-from mlcdr.processes import Stop, hold_signals, protect_process, stop_on_signals
+from mlcdr.processes import Stop, hold_signals, is_daemonic, protect_process, stop_on_signals
 from mlcdr.results.exports import write_changed
 from mlcdr.results.failures import describe_error
 from mlcdr.results.store import Store
@@ -72,10 +72,15 @@ def run(
 
         cluster = DaskCluster(scheduler)
         jobs = cluster.n_threads()
-    report = RunReport(out / experiment.name, jobs or joblib.cpu_count(), backend)
+    listener = listener or Listener()
+    jobs = jobs or joblib.cpu_count()
+    if cluster is None and jobs > 1 and is_daemonic():
+        jobs = 1
+        listener.notice("a daemonic process may start no workers (of multiprocessing.Pool, of Dask): it computes alone")
+    report = RunReport(out / experiment.name, jobs, backend)
     resolved = experiment_yaml(experiment)  # refuses an experiment that could not be read back later
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
-        this = _Run(experiment, store, listener or Listener(), report)
+        this = _Run(experiment, store, listener, report)
         try:
             with stop_on_signals():
                 plan = this.begin(resolved, fresh, failed_only)
@@ -141,7 +146,7 @@ class _Run:
         return plan
 
     def compute(self, plan: RunPlan, executor: Executor) -> None:
-        """Compute what is pending, record each group as it comes, and tell the first failure of each method."""
+        """Compute what is pending, record what is finished, and tell the first failure of each method."""
         left: set[str] = set()
         for group in plan.pending:
             left |= {trial.key for trial in group.trials}
@@ -162,7 +167,7 @@ class _Run:
             self.listener.notice(f"{len(left)} trials came to no end")
 
     def _record(self, result: GroupResult, plan: RunPlan) -> None:
-        """Record a group, and count it in the report."""
+        """Record what is finished, and count it in the report."""
         # Scores on record stay, even if the files that were to be kept of the trial could not be written.
         new = [score for score in result.scores if score.key not in plan.done]
         self.store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)

@@ -9,7 +9,7 @@ own, except where the metric is summed over all sizes of the code (`hamming_loss
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from mlcdr.methods.contracts import as_dense
 from mlcdr.metrics import find
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
+from mlcdr.results.failures import join_errors
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,15 @@ class Choice:
     tried : dict
         The points that were measured, each by its text, with the criterion: a sum over specs and over the folds of the
         rows that it was last measured on.
+    errors : list of str
+        Of all fits that failed.
     """
 
     specs: Sequence[MethodSpec]
     points: list[Point]
     sign: float = 1.0
     tried: dict[str, tuple[Point, float]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
 
     def total(self, point: Point) -> float:
         """The criterion of a point; 0 where it has not been measured yet."""
@@ -198,12 +202,16 @@ class Tuning:
         moments = seen.moments
         if len(rows) < moments.n:
             moments = moments.without(np.setdiff1d(np.arange(moments.n), rows))
-        totals = self._sum_over_folds(specs, Seen(moments, seen.numbers[np.sort(rows)], seen.name))
-        for (choice, point), at_sizes in zip(asked, totals.reshape(len(asked), -1), strict=True):
-            choice.tried[repr(point)] = (point, math.fsum(at_sizes))
+        totals, errors = self._sum_over_folds(specs, Seen(moments, seen.numbers[np.sort(rows)], seen.name))
+        n_sizes = len(specs) // len(asked)
+        for i, (choice, point) in enumerate(asked):
+            of_point = slice(i * n_sizes, (i + 1) * n_sizes)
+            choice.tried[repr(point)] = (point, math.fsum(totals[of_point]))
+            for of_spec in errors[of_point]:
+                choice.errors += of_spec
 
-    def _sum_over_folds(self, specs: Sequence[MethodSpec], seen: Seen) -> NDArray[np.float64]:
-        """The criterion of each spec, summed over the folds of some rows; NaN where one failed."""
+    def _sum_over_folds(self, specs: Sequence[MethodSpec], seen: Seen) -> tuple[NDArray[np.float64], list[list[str]]]:
+        """The criterion of each spec, summed over the folds of some rows (NaN where one failed), and its errors."""
         experiment = self._group.experiment.model_copy(update={"metrics": (self._criterion,), "by_label": ()})
         group = replace(self._group, experiment=experiment, keeping=None)
         trials = []
@@ -212,30 +220,33 @@ class Tuning:
         trials = _share_fits(trials, experiment, self._data)
         X, Y = seen.moments.rows()
         values = []
+        errors: list[list[str]] = [[] for _ in trials]
         for split in self._data.folds(self.tune.n_folds, seen.numbers, seen.name):
             test = split.test
             of_fold = frozen(X[test]), frozen(as_dense(Y[test]))
             rows = Rows(seen.moments.without(test), *of_fold, self._data.dataset, seen.numbers[test])
-            scores = {score.key: score.values or {} for score in run_trials(trials, group, rows)}
-            values.append([scores[trial.key].get("criterion", math.nan) for trial in trials])
-        return np.sum(values, axis=0)
+            scores = {score.key: score for score in run_trials(trials, group, rows)}
+            values.append([(scores[trial.key].values or {}).get("criterion", math.nan) for trial in trials])
+            for of_spec, trial in zip(errors, trials, strict=True):
+                error = scores[trial.key].error
+                if error is not None:
+                    of_spec.append(error)
+        return np.sum(values, axis=0), errors
 
-    def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> list[TrialResult]:
-        """The scores of the trials with what was chosen for each; the choice took `seconds`."""
-        scores = []
+    def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> Iterator[TrialResult]:
+        """The score of each trial, with what was chosen for it, as it is finished; the choice took `seconds`."""
         settled = []
         for trial, choice in zip(self._trials, choices, strict=True):
             point = choice.point
             if point is None:
                 failure = f"tune: no point of the search could be fitted and measured by {self._criterion.name}"
-                scores.append(TrialResult(trial.key, None, failure))
+                yield TrialResult(trial.key, None, join_errors(failure, choice.errors))
             else:
                 settled.append(replace(trial, spec=without_tune(trial.spec, point)))
         chosen = {trial.key: choice for trial, choice in zip(self._trials, choices, strict=True)}
         settled = _share_fits(settled, self._group.experiment, self._data)
         for score in run_trials(settled, self._group, rows, seconds):
-            scores.append(self._with_choice(score, chosen[score.key]))
-        return scores
+            yield self._with_choice(score, chosen[score.key])
 
     def _with_choice(self, score: TrialResult, choice: Choice) -> TrialResult:
         """A score with what was chosen, and the points that were tried, each with the mean of its criterion."""

@@ -8,7 +8,8 @@ Limits are enforced from outside, so that they also end a trial in compiled code
 checks the time (by a clock that does not jump when the system's time is set) and the worker's resident memory,
 and kills a worker that has passed a limit. A worker that takes all memory of the machine within
 that time is killed by the system. The clock of a group starts when its worker has imported and compiled what the group
-needs, and has read the data set.
+needs, and has read the data set. It stands still while the run is suspended, which the run sees by a check that comes
+too late.
 
 That a worker is dead is seen from its process, too, not only from the end of its pipe: a child that a method has forked
 may keep the pipe open. A worker leads a process group, which is killed with it.
@@ -36,7 +37,7 @@ from threadpoolctl import threadpool_limits
 from mlcdr.data import held
 from mlcdr.errors import DataError, UserError
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.executors import ExecutorLost
+from mlcdr.execution.executors import PART_SECONDS, ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
@@ -47,15 +48,18 @@ from mlcdr.processes import (
     block_signals,
     close_in_forks,
     hold_signals,
+    is_daemonic,
     raise_if_stopped,
     watch_parent,
 )
 from mlcdr.standard_streams import protect_streams
 
 _LOOK = 0.05  # seconds between two checks of a worker's memory
+_PAUSE = 1.0  # seconds between two checks; beyond that the run was suspended
 _REST = 1.0  # seconds between two checks whether workers live, and whether the run is to stop
 _PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
-_READY, _BEGUN = "ready", "begun"  # the messages of a worker that has started, and of one whose clock starts
+# The messages of a worker that has started, of one whose clock starts, and of one that has given all of its group.
+_READY, _BEGUN, _DONE = "ready", "begun", "done"
 _STARTS = 3  # the run ends if so many workers in a row die before they are ready
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMBA_NUM", "NUMEXPR_NUM")
 _SAFE_PATH, _OURS = "PYTHONSAFEPATH", "mlcdr"  # any text works; this one marks that mlcdr set it
@@ -83,7 +87,7 @@ class _Worker:
     ready : bool
         Whether it has started.
     group : Group or None
-        What it was given to compute.
+        What it was given to compute, without the trials that it has finished.
     dataset : str
         The data set that it has read last.
     clock : float
@@ -119,6 +123,13 @@ class _Worker:
         self.pipe.send(group)
         self.group = group
         self.dataset = group.source.name
+
+    def forget(self, finished: GroupResult) -> None:
+        """Take the trials of a result from what is lost if it dies."""
+        assert self.group is not None
+        keys = {score.key for score in finished.scores}
+        left = [trial for trial in self.group.trials if trial.key not in keys]
+        self.group = replace(self.group, trials=tuple(left))
 
     def receive(self) -> Any:
         """Its next message; None if it has sent none.
@@ -171,12 +182,21 @@ class LocalWorkers:
     jobs : int
         How many processes.
     limits : LimitsSpec
+
+    Raises
+    ------
+    UserError
+        When this process may start no others.
     """
 
     def __init__(self, jobs: int, limits: LimitsSpec):
+        if is_daemonic():
+            need = "limits, `check --try` and trials that crashed before"
+            raise UserError(f"{need} need a worker, and a daemonic process may start none")
         self._jobs = jobs
         self._limits = limits
         self._workers: list[_Worker] = []
+        self._looked = 0.0  # when the workers were checked last
         self._stillborn = 0  # workers in a row that died before they were ready
 
     def compute(self, pending: Sequence[Group], data: DividedData | None = None) -> Generator[GroupResult, None, None]:
@@ -202,7 +222,7 @@ class LocalWorkers:
                     yield from self._work([group], 1)
                     if self._limits.memory is not None:  # a trial leaves some memory in use
                         self._end_workers()
-            except Stop:
+            except (Stop, Exception):
                 yield from self._finished()
                 raise
             finally:
@@ -211,6 +231,7 @@ class LocalWorkers:
     def _work(self, groups: Sequence[Group], jobs: int) -> Iterator[GroupResult]:
         """The results of groups; of one that has ended its worker, that its trials have crashed."""
         left = list(groups)
+        self._looked = time.monotonic()
         while left or any(worker.group for worker in self._workers):
             raise_if_stopped()
             jobs = self._start_workers(left, jobs)
@@ -218,11 +239,21 @@ class LocalWorkers:
             busy = any(worker.group for worker in self._workers)
             pause = _LOOK if self._limits.any and busy else _REST
             wait([worker.pipe for worker in self._workers], pause)
+            self._stop_clocks()
             for worker in list(self._workers):
                 with hold_signals():  # a message is read whole, and a result is recorded
                     result = self._listen(worker) or self._end_at_limit(worker)
                     if result is not None:
                         yield result
+
+    def _stop_clocks(self) -> None:
+        """Take the time in which this run was suspended, since the last call, from that of each group."""
+        now = time.monotonic()
+        suspended = now - self._looked - _PAUSE
+        if suspended > 0:
+            for worker in self._workers:
+                worker.clock += suspended
+        self._looked = now
 
     def _start_workers(self, left: Sequence[Group], jobs: int) -> int:
         """Start as many workers as there is work for, up to `jobs`; returns how many the system allows."""
@@ -256,7 +287,7 @@ class LocalWorkers:
         return next(own, None) or next(free, None) or left[0]
 
     def _listen(self, worker: _Worker) -> GroupResult | None:
-        """The result that a worker has sent; if it is dead, that its trials have crashed.
+        """The result that a worker has sent; if it is dead, that its other trials have crashed.
 
         Raises
         ------
@@ -270,9 +301,11 @@ class LocalWorkers:
         if isinstance(message, Exception):
             raise message
         if isinstance(message, GroupResult):
-            worker.group = None
+            worker.forget(message)
             return message
-        if message == _READY:
+        if message == _DONE:
+            worker.group = None
+        elif message == _READY:
             worker.ready = True
             self._stillborn = 0
         elif message == _BEGUN:
@@ -287,18 +320,18 @@ class LocalWorkers:
         passed = ""
         if memory is not None and _resident(worker.process.pid) > memory:
             passed = "memory"
-        if seconds is not None and time.monotonic() - worker.clock > seconds:
+        if seconds is not None and self._looked - worker.clock > seconds:
             passed = "seconds"
         if not passed or worker.pipe.poll():  # it may just have finished
             return None
         return self._lose(worker, passed)
 
     def _lose(self, worker: _Worker, limit: str = "") -> GroupResult | None:
-        """Take leave of a worker that is dead, or has passed a limit: the trials that it had have crashed."""
+        """Take leave of a worker that is dead, or has passed a limit: the trials that it still had have crashed."""
         self._workers.remove(worker)
         ended_by = worker.kill()
         cause = limit or ended_by
-        if worker.group is not None:
+        if worker.group is not None and worker.group.trials:
             error = f"crashed: {self._explain(cause)}"
             return GroupResult([TrialResult(trial.key, None, error) for trial in worker.group.trials], 0.0, cause)
         if not worker.ready:
@@ -316,7 +349,7 @@ class LocalWorkers:
         return f"its worker process was ended by {cause}{likely}, and again when it was tried alone"
 
     def _finished(self) -> Iterator[GroupResult]:
-        """The results that workers have sent when a run is stopped, and that were not read yet."""
+        """The results that workers have sent when a run is stopped, or ends by an error, and that were not read yet."""
         for worker in self._workers:
             with hold_signals(), contextlib.suppress(EOFError, OSError):  # the worker was ended, too
                 while worker.pipe.poll():
@@ -368,7 +401,9 @@ def _serve(pipe: Connection, parent: int) -> None:
                 try:
                     computer.prepare(group)
                     pipe.send(_BEGUN)
-                    answer: Any = computer.compute(group)
+                    for part in computer.parts(group, PART_SECONDS):
+                        pipe.send(part)
+                    answer: Any = _DONE
                 except UserError as error:  # what is more than a text would be lost on the way
                     answer = (DataError if isinstance(error, DataError) else UserError)(str(error))
                 except Exception as error:  # a bug of ours, whose traceback is lost on the way

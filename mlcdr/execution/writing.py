@@ -24,6 +24,7 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary
 from mlcdr.results.manifest import Machine, Manifest, RunFacts, TrialCounts
+from mlcdr.results.stamp import Stamp
 from mlcdr.results.store import Store
 from mlcdr.results.trials import read_by_label, read_chosen, read_scores
 from mlcdr.whole_files import write_atomically
@@ -58,6 +59,8 @@ class RunReport:
         The warnings that methods gave, counted.
     seconds : float
         Wall time.
+    stamp : Stamp or None
+        Of the folder as this run left it.
     started : str
         When it began (UTC, ISO 8601).
     clock : float
@@ -77,6 +80,7 @@ class RunReport:
     lost: str = ""
     warned: list[Warned] = field(default_factory=list)
     seconds: float = 0.0
+    stamp: Stamp | None = None
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
@@ -117,6 +121,7 @@ def write_results(
         kept = keeping.write_index(plan.trials.values(), experiment.varied)
         manifest = manifest.model_copy(update={"kept": kept})
     write_atomically(folder / "manifest.json", manifest.to_json())
+    report.stamp = Stamp.of(folder)
 
 
 def _complete(report: RunReport, plan: RunPlan, recorded: pd.DataFrame) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import threading
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import resolve_name
@@ -23,6 +24,8 @@ _PASSED_ON = {"mlcdr.methods.bases": "sklearn.base"}
 
 _NO_CODE = {"lineno", "type_comment", "type_ignores", "type_params", "ctx", "kind", "returns"}
 """Fields of a syntax tree that decide nothing, or that not all versions of Python have."""
+
+_parsing = threading.Lock()  # in two threads at once, Python 3.11 may raise SystemError
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,9 @@ def read_code(source: str, package: str, describing: frozenset[str] = frozenset(
         When the text is not Python.
     """
     reader = _Reader(package, describing)
-    plain = repr(reader.read(ast.parse(source)))
+    with _parsing:
+        tree = ast.parse(source)
+    plain = repr(reader.read(tree))
     return DecidingCode(hashlib.sha256(plain.encode()).hexdigest(), tuple(reader.imports), tuple(reader.public))
 
 

@@ -10,17 +10,36 @@ from pathlib import Path
 from mlcdr.errors import join_words, plural, without_numbers
 from mlcdr.results.record import Failed, read_failures
 
+_TRACEBACK = "Traceback (most recent call last):"
 _FRAME = re.compile(r'^  File ".*', re.M)
 _NAMED = 4  # methods, or data sets, of a cause
 
 
 def describe_error(error: str) -> str:
-    """What a traceback ends with, in one line: the exception and the first line of its message."""
+    """What an error says in one line: what stands before its traceback, else the exception with which that ends."""
     if not error:
         return "no traceback on record"
+    before, _, _ = error.partition(_TRACEBACK)
     end = _FRAME.split(error)[-1]  # what stands below the last frame
-    told = [line for line in end.splitlines() if line and not line.startswith(" ")]
+    lines = [*before.splitlines(), *end.splitlines()]
+    told = [line for line in lines if line and not line.startswith(" ")]
     return told[0] if told else error.splitlines()[-1]
+
+
+def join_errors(what: str, errors: Sequence[str]) -> str:
+    """The error of what failed by other errors: `what`, their causes (each with its number, if there are several), and
+    the first one's traceback.
+    """
+    if not errors:
+        return what
+    kinds: dict[str, list[str]] = {}
+    for error in errors:
+        reason = describe_error(error)
+        kinds.setdefault(without_numbers(reason), []).append(reason)
+    causes = [reasons[0] for reasons in kinds.values()]
+    if len(causes) > 1:
+        causes = [f"{reasons[0]} ({len(reasons)} times)" for reasons in kinds.values()]
+    return f"{what}: {'; '.join(causes)}\n\n{errors[0]}"
 
 
 def find_frames(error: str) -> list[tuple[str, str, str]]:

@@ -223,7 +223,7 @@ def _describe_run(
 
 
 def _lives(pid: int, start: int) -> bool:
-    """Whether a process is there, and is the one that started at `start`, which a correction of the clock may shift."""
+    """Whether a process is there, and is the one that started at `start`, which rounding may shift."""
     return abs(started(pid) - start) <= _CLOCK
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -27,8 +27,11 @@ from mlcdr.results.frame import drop_undefined, keys_of, order_columns, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.means import Means
 from mlcdr.results.record import read_failures
+from mlcdr.results.stamp import Stamp
 from mlcdr.results.trials import read_chosen, read_scores, read_tried
 from mlcdr.whole_files import is_regular_file
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +42,16 @@ class Results(Means):
     ----------
     of_record : frame or None
         The scores in the folder's record; None where it has none, or the exports are to be read.
+    stamp : Stamp or None
+        Of the folder when it was opened: what is read later must be of the same run. None of folders that were joined.
     """
 
     of_record: pd.DataFrame | None = None
+    stamp: Stamp | None = None
+
+    def _late(self, found: _Read) -> _Read:
+        """`found`, which is read later than the means, if the folder has not changed since."""
+        return found if self.stamp is None else self.stamp.unchanged(found)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -53,7 +63,9 @@ class Results(Means):
             When they cannot be read; `NoResults` when there are none.
         """
         found = self.of_record
-        return self.in_order(import_scores(self.folder / "scores.csv") if found is None else found)
+        if found is None:
+            found = self._late(import_scores(self.folder / "scores.csv"))
+        return self.in_order(found)
 
     @cached_property
     def taken(self) -> pd.DataFrame:
@@ -89,8 +101,8 @@ class Results(Means):
             When it cannot be read.
         """
         if self.of_record is None:
-            return self.in_order(import_chosen(self.folder / "chosen.csv"))
-        return self.in_order(read_chosen(self.folder, self.experiment))
+            return self.in_order(self._late(import_chosen(self.folder / "chosen.csv")))
+        return self.in_order(self._late(read_chosen(self.folder, self.experiment)))
 
     @cached_property
     def tried(self) -> pd.DataFrame:
@@ -105,7 +117,7 @@ class Results(Means):
         """
         if self.of_record is None:
             return pd.DataFrame(columns=["dataset", "method", "split", "value"])
-        return self.in_order(read_tried(self.folder, self.experiment))
+        return self.in_order(self._late(read_tried(self.folder, self.experiment)))
 
     @property
     def n_scored(self) -> int:
@@ -128,7 +140,7 @@ class Results(Means):
         ResultsError
             When there is none, or it is broken.
         """
-        return Manifest.read(self.folder)
+        return self._late(Manifest.read(self.folder))
 
     def facts(self, dataset: str, *needed: str) -> Mapping[str, Any]:
         """The manifest's facts of a data set: `checksum`, `n_features` …; none where there is no manifest.
@@ -156,8 +168,9 @@ def open_results(folder: str | Path) -> Results:
         folder is right, but has no numbers.
     """
     folder = Path(folder)
+    stamp = Stamp.of(folder)
     experiment = read_experiment(folder)
-    recorded = read_scores(folder, experiment)
+    recorded = stamp.unchanged(read_scores(folder, experiment))
     if recorded is None:
         return import_results(folder)
     if recorded.empty:
@@ -166,7 +179,7 @@ def open_results(folder: str | Path) -> Results:
     if scores.empty:
         raise NoResults(f"{folder / 'trials.sqlite'}: no metric is defined for any trial")
     means = round_columns(summarise(scores, keys_of(scores)), "mean", "std", "se")
-    return _assemble(folder, experiment, means, round_columns(scores, "value"))
+    return _assemble(stamp, experiment, means, round_columns(scores, "value"))
 
 
 def _explain_nothing(folder: Path) -> str:
@@ -186,8 +199,9 @@ def import_results(folder: Path) -> Results:
     ResultsError
         As `open_results`.
     """
+    stamp = Stamp.of(folder)
     experiment = read_experiment(folder)
-    return _assemble(folder, experiment, import_summary(folder / "summary.csv"))
+    return _assemble(stamp, experiment, stamp.unchanged(import_summary(folder / "summary.csv")))
 
 
 def read_experiment(folder: Path) -> Experiment:
@@ -210,13 +224,14 @@ def read_experiment(folder: Path) -> Experiment:
 
 
 def _assemble(
-    folder: Path,
+    stamp: Stamp,
     experiment: Experiment,
     means: pd.DataFrame,
     recorded: pd.DataFrame | None = None,
 ) -> Results:
     """The results of means at all points; of a grid only the best is kept."""
-    whole = Results(folder, experiment, _order(means, experiment), {}, of_record=recorded)
+    folder = stamp.folder
+    whole = Results(folder, experiment, _order(means, experiment), {}, of_record=recorded, stamp=stamp)
     paths = set(paths_of(means))
     tuned = tuned_paths(experiment, "test")
     grids = {name: grid for name, grid in tuned.items() if paths.issuperset(grid)}

@@ -1,4 +1,4 @@
-"""The record of a results folder as a run writes it: every finished trial, each group of them in one transaction.
+"""The record of a results folder as a run writes it: every finished trial, some of them in one transaction.
 
 Whatever ends a run, what was recorded stays and nothing is recorded twice: all that is recorded of a trial is one row,
 written by the one process that holds the folder's lock.
@@ -63,9 +63,13 @@ def this_host() -> str:
 
 
 def started(pid: int) -> int:
-    """When a process was started, in seconds since 1970, to tell it from a later one with its number; 0: it is gone."""
+    """When a process was started, in seconds, to tell it from a later one with its number; 0: it is gone.
+
+    On Linux since the machine was: there, the time since 1970 is told by the system's clock, which may be set.
+    """
+    since = psutil.boot_time() if psutil.LINUX else 0.0
     try:
-        return int(psutil.Process(pid).create_time())
+        return int(psutil.Process(pid).create_time() - since) + 1
     except psutil.Error:
         return 0
 

@@ -17,9 +17,11 @@ from sklearn import linear_model
 from sklearn.model_selection import cross_val_score
 
 import mlcdr
+from mlcdr import processes
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from mlcdr.experiment import shipped
+from mlcdr.results import results as folders
 from tests import prepared, small
 
 N = 60
@@ -164,6 +166,7 @@ def test_workers_find_the_data_without_a_guarded_main(tmp_path: Path) -> None:
     script = f"""
 import json, os
 import mlcdr
+from mlcdr import processes
 from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from tests.api.test_python import config, make_data
@@ -487,3 +490,69 @@ def test_a_column_is_of_numbers_if_all_its_texts_are() -> None:
     for texts, values in ((["1", "2"], [1, 2]), (["1", "0.5"], [1, 0.5]), (["1", "20%"], ["1", "20%"])):
         assert as_numbers(pd.Series(texts)).tolist() == values
     assert as_numbers(pd.Series(["1", str(10**20)])).tolist() == [1, 1e20]
+
+
+def test_a_later_run_in_the_same_folder_does_not_change_results(tmp_path: Path) -> None:
+    first = run(tmp_path / "one")
+    again = mlcdr.open_results(first.folder)
+    alone = run(tmp_path / "other")
+    late = folders.open_results(first.folder)
+    second = run(tmp_path / "one", make_data(seed=5), set={"splits.repeats": 3})
+    assert len(second.scores) == 12 * 3
+    for earlier in (first, again):
+        for name in ("scores", "summary"):
+            shown = getattr(earlier, name)
+            kept = ~shown["metric"].str.endswith("seconds")
+            pd.testing.assert_frame_equal(shown[kept], getattr(alone, name)[kept])
+        assert earlier.table("f1").frame().equals(alone.table("f1").frame())
+        assert earlier.manifest["trials"]["computed"] == 16
+        assert earlier.experiment.splits.repeats == 4
+        with pytest.raises(mlcdr.ResultsError, match=r"small: a later run has changed it .*; open it again, or give"):
+            earlier.report()
+    for name in ("manifest", "chosen", "tried"):
+        with pytest.raises(mlcdr.ResultsError, match="a later run has changed it"):
+            getattr(late, name)
+    second.report()
+    run(tmp_path / "one", make_data(seed=5), set={"splits.repeats": 3})
+    second.report()  # nothing was computed
+
+
+def test_figures_are_drawn_of_new_trials_even_if_the_clock_was_set_back(tmp_path: Path) -> None:
+    changes = {"figures": [{"layout": "boxes"}]}
+    run(tmp_path, set=changes)
+    (figure,) = tmp_path.glob("small/figures/*.svg")
+    before = figure.read_bytes()
+    for path in figure.parent.iterdir():
+        os.utime(path, (2**31, 2**31))
+    run(tmp_path, make_data(seed=5), set=changes)
+    assert figure.read_bytes() != before
+
+
+def test_failures_and_kept_models_are_those_of_the_run(tmp_path: Path) -> None:
+    one = {"learner": {"binary_relevance": {"estimator": {"sklearn.svm.SVC": {"kernel": "precomputed"}}}}}
+    with pytest.warns(mlcdr.FailedTrialsWarning):
+        first = run(tmp_path, set={"methods.SVC": one, "keep.models": True})
+    run(tmp_path, make_data(seed=5), set={"splits.repeats": 2, "keep.models": True})
+    assert first.failures["split"].tolist() == [0, 1, 2, 3]
+    assert len(first.models) == 16
+
+
+def test_what_changes_between_the_run_and_its_results_is_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(report: Any) -> None:
+        monkeypatch.undo()
+        run(tmp_path, make_data(seed=5))  # another process, while this one draws figures
+
+    monkeypatch.setattr("mlcdr.api.running._write_whatever_there_is", slow)
+    with pytest.raises(mlcdr.ResultsError, match="a later run has changed it"):
+        run(tmp_path)
+
+
+def test_an_interruption_before_the_plan_is_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise processes.Stop
+
+    monkeypatch.setattr("mlcdr.execution.runner.plan_run", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="small: interrupted"):
+        run(tmp_path)

@@ -465,6 +465,17 @@ def test_the_list_of_commands_is_not_cut_short_at_80_columns(
 # -------------------------------------------------------------------- a real run
 
 
+def test_tables_that_cannot_be_written_are_printed(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    config = [ROOT / "configs" / "yeast_cplst.yaml", "--set", "splits.repeats=4", "-j", 1]
+    (here / "results" / "yeast_cplst").mkdir(parents=True)
+    (here / "results" / "yeast_cplst" / "tables").touch()
+    for asked in (["run", *config], ["table", here / "results" / "yeast_cplst"]):
+        done = mlcdr(*asked)
+        assert done.code == 2
+        assert "CPLST" in done.out, "the table"
+        assert "tables: not a folder" in done.err.splitlines()[-1]
+
+
 def test_table_and_plot_of_a_real_run(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("run", ROOT / "configs" / "yeast_cplst.yaml", "--set", "splits.repeats=4", "-j", 1)
     assert done.code == 0, done.err

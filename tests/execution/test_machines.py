@@ -20,13 +20,15 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import UserError
-from mlcdr.execution.dask_backend import DaskCluster, _Work
+from mlcdr.execution.dask_backend import DaskCluster, _are_results, _Work
 from mlcdr.execution.executors import ExecutorLost
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import GroupResult, groups
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
-from mlcdr.experiment import trials
+from mlcdr.experiment import keys, trials
+from mlcdr.experiment.trials import TrialResult
 from mlcdr.results.manifest import Manifest
+from mlcdr.results.record import progress
 from tests import small
 from tests.small import FOUR, Gate, Outcome
 
@@ -257,6 +259,31 @@ def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Pa
     assert scores(report) == scores(expected)
 
 
+def test_what_a_task_has_finished_is_recorded_before_its_end(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    experiment = small.experiment(
+        arff,
+        methods={
+            "PLST": FOUR["PLST"],
+            "Slow": {"learner": {"tests.small.Guess": {"seconds": 1.1}}},
+            "Waits": {"learner": {"tests.small.Guess": {"gate": str(gate)}}},
+        },
+        splits={"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1},
+        sweep={},
+    )
+    expected = run(experiment, tmp_path / "loky")
+    Gate(gate).close(0)
+    listener = _Listener([])
+    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=quiet.address, listener=listener)
+    try:
+        until(lambda: listener.done == 2)
+    finally:
+        Gate(gate).open()
+    report = running.end()
+    assert (report.computed, report.done, listener.done) == (3, 3, 3), "none twice"
+    assert scores(report) == scores(expected)
+
+
 @pytest.mark.parametrize("status", ["finished", "lost", "cancelled"])
 def test_what_a_worker_took_with_it_is_waited_for(status: str) -> None:
     """A worker that dies with a result that nobody has fetched yet is no lost scheduler."""
@@ -332,6 +359,94 @@ def test_a_worker_of_another_version_is_refused(
     monkeypatch.setattr("mlcdr.execution.dask_backend.ENGINE", "edited")
     with pytest.raises(UserError, match=r"worker tcp://\S+ differ, restart the workers: mlcdr \S+ \(edited\) and"):
         run(small.experiment(arff), tmp_path, backend="dask", scheduler=quiet.address)
+
+
+def test_a_worker_with_other_code_of_a_metric_is_refused(
+    quiet: Cluster, arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = small.experiment(arff)
+    planned = keys.version_of_metric
+
+    def edited(name: str) -> str:
+        return "edited" if name == "f1" else planned(name)
+
+    monkeypatch.setattr(keys, "version_of_metric", edited)
+    with pytest.raises(UserError, match=r"worker tcp://\S+ differ, restart the workers: metric f1 edited and"):
+        run(experiment, tmp_path, backend="dask", scheduler=quiet.address)
+    assert progress(tmp_path / "small").counts["done"].sum() == 0
+
+
+def work_of_an_older_version(group: Any, data: Any, versions: Any) -> None:
+    raise AssertionError("it is given more")
+
+
+def work_that_gives_garbage(group: Any, data: Any, versions: Any, run: str) -> list[GroupResult]:
+    return [GroupResult([TrialResult("no trial", {"f1": 1.0})], 0.0)]
+
+
+def put_in_place(work: Callable[..., Any] | None) -> None:
+    """In a worker."""
+    from mlcdr.execution import dask_backend
+
+    kept = dask_backend.__dict__.setdefault("_work_kept", dask_backend._work)
+    dask_backend._work = work or kept
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (work_of_an_older_version, r"is its environment that of the run\? \(TypeError: .*takes 3 positional"),
+        (work_that_gives_garbage, r"^worker tcp://\S+ returned what is no result of its trials; it is not recorded$"),
+    ],
+    ids=["an older version", "garbage"],
+)
+def test_a_worker_that_does_something_else_is_refused(
+    quiet: Cluster, arff: Path, tmp_path: Path, work: Callable[..., Any], told: str
+) -> None:
+    with quiet.client() as client:
+        client.run(put_in_place, work)
+        try:
+            with pytest.raises(UserError, match=told):
+                run(small.experiment(arff), tmp_path, backend="dask", scheduler=quiet.address)
+        finally:
+            client.run(put_in_place, None)
+    assert progress(tmp_path / "small").counts["done"].sum() == 0
+
+
+GOOD = TrialResult("a", {"f1": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("returned", "right"),
+    [
+        ([GroupResult([GOOD, TrialResult("a", None, "an error")], 0.0)], True),
+        ([GroupResult([TrialResult("b", {"f1": 0.5})], 0.0)], False),
+        ([GroupResult([TrialResult("a", {"f2": 0.5})], 0.0)], False),
+        ([GroupResult([TrialResult("a", {"f1": "0.5"})], 0.0)], False),  # type: ignore[dict-item]
+        ([GroupResult([TrialResult("a", None)], 0.0)], False),
+        ([SimpleNamespace(scores=[GOOD])], False),
+        ([GOOD], False),
+        (None, False),
+    ],
+    ids=str,
+)
+def test_what_is_no_result_is_seen(returned: Any, right: bool) -> None:
+    assert _are_results(returned, {"a"}, {"f1"}) is right
+
+
+def test_a_worker_with_another_folder_of_that_name_is_refused(
+    quiet: Cluster, arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it kept would stay on its machine, and be missing here."""
+    experiment = small.experiment(arff, keep={"scores": True})
+    with monkeypatch.context() as patched:
+        patched.setattr("mlcdr.execution.dask_backend.write_atomically", lambda *_: None)
+        with pytest.raises(UserError, match=r"keep: worker tcp://\S+ does not see .*/small of the run"):
+            run(experiment, tmp_path, backend="dask", scheduler=quiet.address)
+    report = run(experiment, tmp_path, backend="dask", scheduler=quiet.address)
+    assert report.done == 16
+    kept = [path.suffix for path in (tmp_path / "small" / "kept").rglob("*") if path.is_file()]
+    assert sorted(kept) == [".csv", *[".npz"] * 16]
 
 
 def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

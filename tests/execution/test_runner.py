@@ -18,19 +18,20 @@ import pytest
 
 from mlcdr import processes
 from mlcdr.errors import DataError, ResultsError
-from mlcdr.execution import runner
+from mlcdr.execution import executors, runner, workers
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import ThisProcess
 from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
+from mlcdr.execution.workers import LocalWorkers
 from mlcdr.experiment import data_source
 from mlcdr.experiment.loading import experiment_from
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import progress
 from mlcdr.results.store import Store
 from tests import prepared, small
-from tests.small import FOUR, SIZES, Guess
+from tests.small import FOUR, SIZES, Gate, Guess
 
 MIXED = {
     "PLST": FOUR["PLST"],
@@ -197,6 +198,76 @@ def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: byt
     report = run(experiment, tmp_path / "broken", jobs)
     assert not report.interrupted
     assert (report.kept, report.computed) == (18, 6)
+    assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+def one_split(arff: Path, gate: Path) -> Any:
+    """Four methods on one split, of which the third waits at the gate."""
+    methods = {
+        "PLST": FOUR["PLST"],
+        "PBR": FOUR["PBR"],
+        "Guess": {"learner": {"tests.small.Guess": {"gate": str(gate)}}},
+    }
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    return small.experiment(arff, methods=methods | {"Ridge": MIXED["Ridge"]}, splits=splits)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_trials_of_a_split_that_is_not_finished_are_recorded(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    """A signal comes while a method is fitted; those that were fitted before on the same split are kept."""
+    folder = tmp_path / "small"
+
+    class Waiting(Gate):
+        def let_through(self) -> None:
+            if jobs == 1:
+                signal.raise_signal(signal.SIGINT)
+            super().let_through()
+
+    class Stopping(Counting):
+        def advance(self, dataset: str, done: int, failed: int) -> None:
+            super().advance(dataset, done, failed)
+            if jobs == 2 and self.done == 4:
+                assert progress(folder).counts["done"].sum() == 4
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(small, "Gate", Waiting)
+    for module in (executors, workers):
+        monkeypatch.setattr(module, "PART_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "_local", lambda plan, jobs, limits: [ThisProcess(), LocalWorkers(1, limits)][jobs - 1])
+    Gate(tmp_path / "gate").close(0)
+    report = run(one_split(arff, tmp_path / "gate"), tmp_path, jobs, listener=Stopping())
+    assert report.interrupted
+    assert (report.planned, report.done) == (6, 4)
+    monkeypatch.undo()
+    Gate(tmp_path / "gate").open()
+    report = run(one_split(arff, tmp_path / "gate"), tmp_path)
+    assert (report.kept, report.computed) == (4, 2)
+
+
+class Counting(Listener):
+    """Counts how often it is told of finished trials."""
+
+    def __init__(self) -> None:
+        self.calls = self.done = 0
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        self.calls += 1
+        self.done += done
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 24), (100.0, 4)], ids=["each trial", "each split"])
+def test_trials_are_recorded_together_where_they_take_no_time(
+    arff: Path, tmp_path: Path, undisturbed: bytes, monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int
+) -> None:
+    monkeypatch.setattr(executors, "PART_SECONDS", seconds)
+    recorded = []
+    record = Store.record
+    monkeypatch.setattr(Store, "record", lambda self, *rest: (recorded.append(1), record(self, *rest))[1])
+    listener = Counting()
+    report = run(small.experiment(arff, methods=MIXED), tmp_path, listener=listener)
+    assert (listener.done, listener.calls, len(recorded)) == (24, calls, calls)
     assert (report.folder / "scores.csv").read_bytes() == undisturbed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,10 @@ from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.results.failures import describe_error
 from tests import small
 from tests.experiment.tables import records
-from tests.small import FOUR, SIZES
+from tests.small import FOUR, SIZES, Outcome
 
 ALPHAS = [0.01, 1.0, 100.0, 10000.0]
 SPLITS = {"kind": "kfold", "folds": 3, "repeats": 2, "seed": 1}
@@ -223,8 +225,42 @@ def test_a_point_that_fails_is_not_chosen(arff: Path, tmp_path: Path) -> None:
     assert report.failures == []
     assert set(pd.read_csv(report.folder / "chosen.csv")["value"]) == {12}
     report = run(config(arff, {"A": method([99, 98])}), tmp_path / "two")
-    assert {error.splitlines()[-1] for _, error in report.failures} == {
-        "tune: no point of the search could be fitted and measured by hamming_loss"
+    assert report.failures
+
+
+@pytest.mark.parametrize("scope", ["split", "dataset"])
+def test_a_search_that_fails_at_every_point_says_why(
+    arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], scope: str
+) -> None:
+    grid = {"feature_space.n_components": [99, 98]}
+    tune = {"grid": grid, "folds": 3, "scope": scope}
+    methods = {"A": {"feature_space": "pca", "learner": "least_squares", "tune": tune}, "PLST": FOUR["PLST"]}
+    report = run(config(arff, methods), tmp_path)
+    _, error = report.failures[0]
+    first, _, traceback = error.partition("\n\n")
+    assert first == describe_error(error)
+    assert first.count(": ValueError: n_components=99 ") == 1, "one cause, but for its numbers"
+    assert "times)" not in first
+    assert traceback.startswith("Traceback (most recent call last):")
+    assert "in fit_moments" in traceback
+    assert f"failed: A on tiny, splits 0–5: {first} (6 trials)" in mlcdr("status", report.folder).out
+    assert mlcdr("report", report.folder).code == 0
+    assert first in (report.folder / "report.html").read_text()
+
+
+def test_the_causes_of_a_search_are_counted_where_they_differ(arff: Path, tmp_path: Path) -> None:
+    grid = {"learner.modulus": [1, 7]}  # of 40 rows: all fits fail, and none, but then no prediction succeeds
+    methods = {"A": {"learner": "tests.small.Failing", "tune": {"grid": grid, "folds": 3}}, "PLST": FOUR["PLST"]}
+    report = run(config(arff, methods), tmp_path)
+    _, error = report.failures[0]
+    assert describe_error(error).endswith(": RuntimeError: no luck today (3 times); NotImplementedError (3 times)")
+
+
+def test_a_search_whose_criterion_is_not_defined_has_no_cause(arff: Path, tmp_path: Path) -> None:
+    methods = {"A": tuned(metric="log_loss"), "PLST": FOUR["PLST"]}
+    report = run(config(arff, methods), tmp_path)
+    assert {error for _, error in report.failures} == {
+        "tune: no point of the search could be fitted and measured by log_loss"
     }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import multiprocessing
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +17,10 @@ import pytest
 
 from mlcdr.data.files import NotFetchedError
 from mlcdr.errors import ConfigError, DataError, UserError
-from mlcdr.execution import workers
-from mlcdr.execution.groups import Group, groups
+from mlcdr.execution import runner, workers
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import Group, GroupResult, groups
+from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.processes import Stop
@@ -23,7 +28,7 @@ from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import progress
 from tests import small
 from tests.faults.harness import processes, until
-from tests.small import FOUR, Outcome
+from tests.small import FOUR, Gate, Outcome
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks at memory in /proc"),
@@ -116,6 +121,21 @@ def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
     assert mlcdr("retry", report.folder, "--failed", "-j", "1").code == 1
 
 
+def test_what_a_worker_had_finished_before_it_died_is_not_computed_again(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "PART_SECONDS", 0.0)
+    gate = tmp_path / "gate"
+    Gate(gate).close(2)
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    methods = {"Guess": {"learner": {"tests.small.Guess": {"gate": str(gate)}}}, "Deadly": deadly("exit")}
+    experiment = small.experiment(arff, methods=methods | {"PLST": FOUR["PLST"]}, splits=splits, sweep={})
+    monkeypatch.setattr(runner, "_local", lambda plan, jobs, limits: workers.LocalWorkers(1, limits))
+    report = run(experiment, tmp_path / "out", jobs=2)
+    assert (report.done, report.crashed) == (2, 1)
+    assert len(list(gate.iterdir())) == 1, "a ticket is left"
+
+
 def test_what_dies_once_is_tried_again(arff: Path, tmp_path: Path) -> None:
     methods = {**small.plain(arff)["methods"], "Deadly": deadly("SIGKILL", once=str(tmp_path / "died"))}
     experiment = small.experiment(arff, methods=methods)
@@ -129,10 +149,14 @@ def test_what_dies_once_is_tried_again(arff: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file; once it is there the run's clock is ahead by 200 s, so that no test waits for a limit to pass."""
+    """A file; once it is there the run's clock goes on by 0.9 s at each look, so that no test waits for a limit."""
     path = tmp_path / "late"
-    clock = SimpleNamespace(**{**vars(time), "monotonic": lambda: time.monotonic() + 200 * path.exists()})
-    monkeypatch.setattr(workers, "time", clock)
+    looks = itertools.count()
+
+    def monotonic() -> float:
+        return time.monotonic() + 0.9 * (next(looks) if path.exists() else 0)
+
+    monkeypatch.setattr(workers, "time", SimpleNamespace(**{**vars(time), "monotonic": monotonic}))
     return path
 
 
@@ -140,7 +164,7 @@ def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_trial_that_passes_a_limit_is_ended(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], late: Path, how: str, limit: str
 ) -> None:
-    limits: dict[str, Any] = {"seconds": 100}
+    limits: dict[str, Any] = {"seconds": 20}
     if limit == "memory":  # more than a fork of this process has at once
         limits = {"memory": f"{workers._resident(os.getpid()) // 10**6 + 400} MB"}
     splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.75, "seed": 1}
@@ -158,9 +182,32 @@ def test_a_trial_that_passes_a_limit_is_ended(
     assert f"limits.{limit}" in mlcdr("status", report.folder).out
 
 
+def test_the_time_in_which_a_run_is_suspended_is_not_charged_to_a_trial(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(tmp_path / "gate")
+    gate.close(0)
+    looks = itertools.count()
+
+    def monotonic() -> float:
+        waiting = (tmp_path / "began").exists()
+        if waiting and next(looks) == 20:  # the run has looked since, and has not ended the worker
+            gate.open()
+        return time.monotonic() + 200 * waiting
+
+    monkeypatch.setattr(workers, "time", SimpleNamespace(**{**vars(time), "monotonic": monotonic}))
+    waits = {"tests.small.Guess": {"gate": str(gate.path), "began": str(tmp_path / "began")}}
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    experiment = small.experiment(
+        arff, methods={"Waits": {"learner": waits}}, sweep={}, splits=splits, limits={"seconds": 100}
+    )
+    report = run(experiment, tmp_path / "out", jobs=1)
+    assert (report.done, report.failures) == (1, [])
+
+
 def test_what_a_trial_has_started_ends_with_it(arff: Path, tmp_path: Path, late: Path) -> None:
     methods = {"PLST": FOUR["PLST"], "Deadly": deadly("child", once=str(late))}
-    report = run(small.experiment(arff, methods=methods, limits={"seconds": 100}), tmp_path / "out", jobs=1)
+    report = run(small.experiment(arff, methods=methods, limits={"seconds": 20}), tmp_path / "out", jobs=1)
     assert (report.planned, report.done, report.crashed) == (12, 11, 1)
     pid = late.read_text()
     until(lambda: pid not in [str(living) for living, _, line in processes() if "sleep" in line], "end of the child")
@@ -208,6 +255,24 @@ def test_a_backend_that_there_is_not_is_refused(
     assert not (tmp_path / "small").exists()
 
 
+def test_a_daemonic_process_computes_alone_and_says_so(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of `multiprocessing.Pool`, which may start no process."""
+    notices: list[str] = []
+    listener = Listener()
+    monkeypatch.setattr(listener, "notice", notices.append)
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    report = run(small.experiment(arff), tmp_path, jobs=2, listener=listener)
+    assert (report.done, report.jobs) == (16, 1)
+    assert len(notices) == 1
+    assert "a daemonic process may start no workers" in notices[0]
+    assert run(small.experiment(arff), tmp_path, jobs=1, listener=listener).kept == 16
+    assert len(notices) == 1, "one job needs no other process"
+    with pytest.raises(UserError, match=r"limits, .* need a worker, and a daemonic process may start none"):
+        run(small.experiment(arff, limits={"seconds": 9}, metrics=["f1"]), tmp_path, jobs=1)
+
+
 def test_workers_that_do_not_come_to_life_end_the_run(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +311,33 @@ def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
     wanted = [{trial.key for trial in group.trials} for group in pending if group.split in unread]
     assert wanted
     assert all(keys in given for keys in wanted)
+
+
+def each_key(outcomes: Iterable[GroupResult]) -> Iterator[str]:
+    for outcome in outcomes:
+        yield from (score.key for score in outcome.scores)
+
+
+def test_what_workers_have_finished_is_given_when_the_run_ends_by_an_error(
+    arff: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refusing(Computer):
+        def parts(self, group: Group, seconds: float) -> Generator[GroupResult, None, None]:
+            if group.split == 0:
+                raise DataError("tiny.arff: gone")
+            yield from super().parts(group, seconds)
+
+    def wait_for_all(pipes: list[Connection], seconds: float) -> None:
+        until(lambda: all(pipe.poll() for pipe in pipes), "messages")
+
+    monkeypatch.setattr(workers, "Computer", Refusing)
+    monkeypatch.setattr(workers, "wait", wait_for_all)
+    pending = all_groups(arff)[:2]
+    given: list[str] = []
+    outcomes = workers.LocalWorkers(2, LimitsSpec()).compute(pending)
+    with pytest.raises(DataError, match="gone"):
+        given.extend(each_key(outcomes))
+    assert sorted(given) == sorted(trial.key for trial in pending[1].trials)
 
 
 def test_a_worker_that_dies_while_the_run_is_stopped_is_no_result(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -368,13 +368,13 @@ def test_workers_that_the_system_does_not_allow(
 def test_a_run_with_trials_that_came_to_no_end_is_not_finished(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compute = Computer.compute
+    parts = Computer.parts
 
-    def forgetful(self: Computer, group: Any) -> GroupResult:
-        done = compute(self, group)
-        return GroupResult(list(done.scores)[1:], done.seconds)
+    def forgetful(self: Computer, group: Any, seconds: float) -> Iterator[GroupResult]:
+        for part in parts(self, group, seconds):
+            yield GroupResult(list(part.scores)[1:], part.seconds)
 
-    monkeypatch.setattr(Computer, "compute", forgetful)
+    monkeypatch.setattr(Computer, "parts", forgetful)
     report = run(small.experiment(arff), tmp_path)
     assert report.interrupted
     assert progress(report.folder).run.state == "interrupted"

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
+from mlcdr.methods import deciding_code
 from mlcdr.methods.deciding_code import DecidingCode, read_code
 
 CODE = '''
@@ -109,3 +116,33 @@ def f():
     found = read_code(code, "package.inner")
     assert {"a.b", "mlcdr", "package.inner.near", "package.above.other", "late"} <= set(found.imports)
     assert found.public == ("CPLST", "Ridge")
+
+
+@pytest.fixture
+def collector_lets_others_go_on() -> Iterator[None]:
+    """The garbage collector comes often, and lets another thread go on."""
+
+    def pause(phase: str, info: object) -> None:
+        time.sleep(0)
+
+    before = gc.get_threshold(), gc.isenabled()
+    gc.callbacks.append(pause)
+    gc.set_threshold(50)
+    gc.enable()
+    yield
+    gc.callbacks.remove(pause)
+    gc.set_threshold(*before[0])
+    if not before[1]:
+        gc.disable()
+
+
+@pytest.mark.usefixtures("collector_lets_others_go_on")
+def test_two_threads_may_read_code_at_the_same_time() -> None:
+    sources = [path.read_text() for path in sorted(Path(deciding_code.__file__).parent.glob("*.py"))]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(read_each, [sources, sources], ["first", "second"]))
+    assert found[0] == found[1]
+
+
+def read_each(sources: list[str], package: str) -> list[str]:
+    return [read_code(source, package).digest for source in sources]

@@ -127,6 +127,7 @@ def test_data_of_another_size_under_one_name_are_refused(tmp_path):
     for folder, rows in ((a, 300), (b, 301)):
         facts = {"datasets": {"d": sizes | {"n_instances": rows}}}
         (folder.folder / "manifest.json").write_text(json.dumps(facts))
+    a, b = open_results(a.folder), open_results(b.folder)
     with pytest.raises(ResultsError, match=r"d is not the same data: 300 instances, 5 features, 3 labels in .*, 301"):
         join([a, b])
     (b.folder / "manifest.json").write_text(json.dumps({"datasets": {"d": {"n_instances": 301}}}))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from mlcdr.errors import ResultsError
@@ -164,8 +165,19 @@ def test_how_a_run_ended_is_recorded_however_it_ends(tmp_path: Path) -> None:
 def test_a_process_is_named_by_its_host_number_and_start() -> None:
     host, pid, start = this_process().split()
     assert (host, int(pid)) == (this_host(), os.getpid())
-    assert int(start) == started(os.getpid())
+    assert abs(int(start) - started(os.getpid())) <= 1
     assert started(2**22 + 1) == 0
+
+
+@pytest.mark.skipif(not psutil.LINUX, reason="a fault of the clock of /proc")
+def test_a_process_lives_on_when_the_clock_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = this_process()
+    (tmp_path / str(os.getpid())).symlink_to(f"/proc/{os.getpid()}")
+    lines = [f"btime {int(psutil.boot_time()) + 500}", "processes 1"]
+    (tmp_path / "stat").write_text("\n".join(lines))
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    assert psutil.Process().create_time() > 0
+    assert this_process() == before
 
 
 def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
