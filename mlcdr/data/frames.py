@@ -7,6 +7,8 @@ digit and are not numbers (a date, `3,5`, `12%`, `1_000`, `0x10`) are refused, a
 
 from __future__ import annotations
 
+import ast
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +21,7 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.csv_table import CsvFile, check_names
 from mlcdr.data.files import cache_folder
-from mlcdr.data.lines import Line, fail, list_values, quote
+from mlcdr.data.lines import QUOTED, Line, fail, list_values, quote
 from mlcdr.data.packed import check_growth
 from mlcdr.data.table import Matrix, Origin, Origins, Table, Tables, find_columns
 from mlcdr.data.texts import as_texts
@@ -27,6 +29,10 @@ from mlcdr.data.words import FrameColumn
 from mlcdr.errors import DataError, suggest_name
 
 # -------------------------------------------------------------------- files
+
+
+_BYTES_A_CELL = 8
+_BYTES_NESTED = 128  # of a cell that is a list
 
 
 def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Tables:
@@ -71,10 +77,10 @@ def read_frame(
         return rows, origin_of(Path("rows"), rows)
     if form != "csv":
         frame = _read_arrow(form, rows)
-        return frame, origin_of(rows, frame)
+        return frame, origin_of(rows, frame)._replace(n_bytes=rows.stat().st_size)
     file = CsvFile.of(rows, options)
     frame = file.read(words, texts, least)
-    return frame, Origin(rows, len(frame), 1, file.line_of)
+    return frame, Origin(rows, len(frame), 1, file.line_of, rows.stat().st_size)
 
 
 def origin_of(path: Path, frame: pd.DataFrame) -> Origin:
@@ -89,7 +95,7 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
     """Read a Parquet or Feather file in batches, and stop with DataError when it expands beyond the limit."""
     try:
         import pyarrow
-        from pyarrow import ipc, parquet
+        from pyarrow import ipc, parquet, types
     except ImportError:
         return fail(path, "is read by pyarrow, which is not installed: pip install 'mlcdr[parquet]'")
     batches = []
@@ -103,8 +109,10 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
             file = ipc.open_file(path)
             schema = file.schema
             found = map(file.get_batch, range(file.num_record_batches))
+        kinds = [types.is_nested(kind) for kind in schema.types]
+        bytes_a_row = sum(_BYTES_NESTED if is_nested else _BYTES_A_CELL for is_nested in kinds)
         for batch in found:
-            size += batch.nbytes
+            size += max(batch.nbytes, bytes_a_row * batch.num_rows)  # a bit or less in the file is a number here
             check_growth(path, size)
             batches.append(batch)
         return pyarrow.Table.from_batches(batches, schema).to_pandas()
@@ -238,26 +246,58 @@ def _split_tags(cells: pd.Series, separator: str, origins: Origins) -> Table:
         tags = _tags_of(cell, separator)
         if tags is None:
             what = f"column {quote(str(cells.name))} has {quote(str(cell))}, which is no text of tags"
-            origins.fail(row, what)
+            origins.fail(row, f"{what}, nor a list such as ['a', 'b']")
         if len(set(tags)) < len(tags):
             origins.fail(row, f"a tag is there twice in {quote(str(cell))}")
         rows.append(tags)
-    binarizer = MultiLabelBinarizer()
-    Y = binarizer.fit_transform(rows).astype(np.uint8)
-    if not Y.size:
+    if not any(rows):
         origins.line_of(0).fail(f"no tag in column {quote(str(cells.name))}")
+    binarizer = MultiLabelBinarizer(sparse_output=True)
+    Y = sparse.csr_array(binarizer.fit_transform(rows), dtype=np.uint8)
+    Y.sort_indices()
     return Table(tuple(map(Attribute, binarizer.classes_.tolist())), Y, origins)
 
 
 def _tags_of(cell: Any, separator: str) -> list[str] | None:
     """The tags of a cell, a text or (in Parquet and DataFrames) a list of texts; None for anything else."""
     if isinstance(cell, str):
+        if _LIST_LIKE.match(cell.strip()):
+            return _tags_of_list(cell.strip())
         pieces = [piece.strip() for piece in cell.split(separator)]
         return [piece for piece in pieces if piece]
     if isinstance(cell, list | tuple | np.ndarray):
         return list(cell) if all(isinstance(each, str) for each in cell) else None
     is_missing = cell is None or cell != cell
     return [] if is_missing else None
+
+
+_BRACKETS = {"[": "]", "(": ")", "{": "}"}
+_LIST_LIKE = re.compile(r"""\[.*\]$|[\[({]\s*['"]|\(\)$|set\(\)$""", re.DOTALL)
+_ITEM = re.compile(rf"\s*({QUOTED}|[+-]?[0-9]+)\s*")
+
+
+def _tags_of_list(text: str) -> list[str] | None:
+    """The tags of a list as Python or JSON writes it, of texts in quotes and whole numbers; None for any other text."""
+    text = text.removeprefix("set")
+    if _BRACKETS[text[0]] != text[-1]:
+        return None
+    inner = text[1:-1].strip()
+    tags = []
+    at = 0
+    while at < len(inner):
+        item = _ITEM.match(inner, at)
+        if item is None or inner[item.end() : item.end() + 1] not in ("", ","):
+            return None
+        try:
+            tag = str(ast.literal_eval(item[1])).strip()  # one text or number: nothing is nested
+            tag.encode()
+        except (SyntaxError, ValueError):
+            return None
+        if not tag:
+            return None
+        tags.append(tag)
+        at = item.end() + 1
+    return tags
 
 
 def text_table(cells: pd.Series, origins: Origins) -> Table:

@@ -46,6 +46,8 @@ class Model:
         Columns of X and Y.
     nominal : mapping
         The values of each feature that was words, as in `Dataset`.
+    counted_from : int or None
+        The number of the first feature in svmlight, as in `Dataset`.
     about : mapping
         Data set, method, point of the sweep, split, and the version of mlcdr, as texts.
     """
@@ -55,6 +57,7 @@ class Model:
     label_names: tuple[str, ...]
     about: Mapping[str, str]
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    counted_from: int | None = None
 
     def read(self, rows: Any, **options: Any) -> Any:
         """X (n×d) of new rows.
@@ -81,7 +84,8 @@ class Model:
         if not isinstance(rows, str | Path) and not hasattr(rows, "columns"):
             return rows
         gaps = {"missing": "keep"} if takes_gaps(self.classifier.first_part) else {}
-        return Columns(self.feature_names, self.nominal, texts).read(rows, **gaps | options)
+        columns = Columns(self.feature_names, self.nominal, texts, self.counted_from)
+        return columns.read(rows, **gaps | options)
 
     def predict(self, rows: Any, **options: Any) -> pd.DataFrame:
         """Label sets of new rows (`read`), a column for each label."""
@@ -124,6 +128,7 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
         "feature_names": list(model.feature_names),
         "label_names": list(model.label_names),
         "nominal": {name: list(words) for name, words in model.nominal.items()},
+        "counted_from": model.counted_from,
         "classifier": model.classifier,
     }
     by_skops, by_joblib = (stem.with_name(stem.name + ending) for ending in ENDINGS)
@@ -205,6 +210,7 @@ def load_model(path: str | Path, trust: bool = False) -> Model:
             tuple(content["label_names"]),
             content["about"],
             content["nominal"],
+            content.get("counted_from"),
         )
     except (UserError, MemoryError):
         raise
