@@ -401,7 +401,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     # CSV: the file
     "empty": ("c.csv", "", L, ":1: an empty file; a CSV file begins with the names of its columns"),
     "no rows": ("c.csv", C, L, ": no row after the names"),
-    "no names": ("c.csv", "1,2,0,1\n3,4,1,0\n", L, ":1: numbers ({1, 2, 0, 1}) where the names of the columns belong"),
+    "no names": ("c.csv", "1,2,0,1\n3,4,1,0\n", L, ":1: a row ({1, 2, 0, 1}) where the names of the columns belong; s"),
     "index of pandas": ("c.csv", "," + C + "0,1,2,0,1\n", L, ":1: column 1 has no name; pandas writes its index so"),
     "name twice": ("c.csv", "a,a,tag_x\n1,2,0\n", L, ":1: column 'a' is there twice"),
     "other delimiter": ("c.csv", C.replace(",", ";") + "1;2;0;1\n", L, ":1: one column, 'a;b;tag_x;tag_y'; features"),

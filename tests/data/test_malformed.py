@@ -133,7 +133,6 @@ BYTES = {
     "gzip": (b"\x1f\x8b\x08\x04\xff", 1, "byte 0x8B is not UTF-8"),
     "a second mark": (b"\xef\xbb\xbf\xef\xbb\xbf@relation r\n", 1, "unexpected '\\ufeff@relation r'"),
     "Latin 1 in a row": (HEADER.encode() + b"1,x,2\n1,\xff,2\n", 7, "byte 0xFF is not UTF-8; convert the file"),
-    "old Macintosh": (b"@relation r\r@attribute a real\r@data\r1\r", 1, "the file ends without @data"),
 }  # fmt: skip
 
 A = '<labels><label name="a"/></labels>'
