@@ -31,7 +31,7 @@ class Deadline:
         self._seconds = seconds
         self._least = least
         self._begin = time.monotonic()
-        self._n_bytes = 0
+        self.n_bytes = 0
         self._sockets: list[socket.socket] = []
         self._done = threading.Event()
         self.has_passed = False
@@ -46,7 +46,7 @@ class Deadline:
 
     def received(self, n_bytes: int) -> None:
         """Count bytes of the content."""
-        self._n_bytes += n_bytes
+        self.n_bytes += n_bytes
 
     def watch(self, connection: socket.socket) -> None:
         """Shut this connection, too. A copy is kept: TLS takes the socket itself over."""
@@ -55,7 +55,7 @@ class Deadline:
     def _watch(self) -> None:
         while not self._done.wait(min(_LOOKS, self._seconds)):
             seconds = time.monotonic() - self._begin
-            if seconds > self._seconds and self._n_bytes < self._least * seconds:
+            if seconds > self._seconds and self.n_bytes < self._least * seconds:
                 self.has_passed = True
                 for each in self._sockets:
                     with contextlib.suppress(OSError):

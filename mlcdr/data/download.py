@@ -25,6 +25,7 @@ _SECONDS = 20.0  # after so long without an answer, or with less than _SLOWEST o
 _SLOWEST = 1024  # bytes per second
 _TRIES = 5  # requests for one file to one host
 _REDIRECTS = 5
+_SILENT = "does not answer within {:g} seconds"
 _NOT_THERE = (400, 404, 410)
 
 
@@ -173,15 +174,13 @@ class Downloader:
                     if self._stopped.is_set():
                         raise _HostRefusedError("was interrupted")
         except (requests.Timeout, ReadTimeoutError):
-            raise _HostRefusedError(f"does not answer within {_SECONDS:g} seconds") from None
+            raise _HostRefusedError(_SILENT.format(_SECONDS)) from None
         except (requests.RequestException, HTTPError, OSError, ValueError) as error:
-            if deadline.has_passed:
-                raise _HostRefusedError("is too slow") from None
+            _check(deadline)
             if isinstance(error, requests.RequestException | ValueError):
                 raise _HostRefusedError(f"gives no connection ({type(error).__name__})") from None
             # else the connection was cut
-        if deadline.has_passed:
-            raise _HostRefusedError("is too slow")
+        _check(deadline)
 
     def _request(self, address: str, received: int) -> Any:
         """Request the bytes after the first `received`; return the response. Redirects are followed where allowed."""
@@ -198,6 +197,12 @@ class Downloader:
                 raise _HostRefusedError(f"redirects to {to[:200]}, which is not followed")
             address = to
         raise _HostRefusedError("redirects without end")
+
+
+def _check(deadline: Deadline) -> None:
+    """Raise an error if the connection was shut because the deadline had passed."""
+    if deadline.has_passed:
+        raise _HostRefusedError("is too slow" if deadline.n_bytes else _SILENT.format(_SECONDS)) from None
 
 
 def _address_after(address: str, location: str) -> str:

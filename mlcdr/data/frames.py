@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import socket
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from mlcdr.errors import DataError, suggest_name
 # -------------------------------------------------------------------- files
 
 
+_SECONDS = 60.0  # so long openml.org may be silent
 _BYTES_A_CELL = 8
 _BYTES_NESTED = 128  # of a cell that is a list
 
@@ -88,7 +90,7 @@ def origin_of(path: Path, frame: pd.DataFrame) -> Origin:
     check_names(Line(path, 0), list(frame.columns))
     if not len(frame):
         fail(path, "has no rows")
-    return Origin(path, len(frame))
+    return Origin(path, len(frame), n_bytes=float(frame.memory_usage(index=False).sum()))
 
 
 def _read_arrow(form: str, path: Path) -> pd.DataFrame:
@@ -132,6 +134,8 @@ def fetch_openml(name: str, number: int) -> tuple[pd.DataFrame, list[str]]:
     """
     from sklearn import datasets
 
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(_SECONDS)  # scikit-learn sets none
     try:
         # scikit-learn's other parser (pandas) fails on attributes {FALSE,TRUE}, as most labels of OpenML are.
         chosen = {"parser": "liac-arff", "as_frame": True, "n_retries": 1, "data_home": cache_folder() / "openml"}
@@ -139,7 +143,10 @@ def fetch_openml(name: str, number: int) -> tuple[pd.DataFrame, list[str]]:
             warnings.simplefilter("ignore")  # warnings that it tries again
             found = datasets.fetch_openml(data_id=number, **chosen)
     except Exception as error:  # a server or a damaged file may cause many types of exceptions
-        raise DataError(f"{name}: cannot be had from openml.org: {str(error).strip()[:200]}") from error
+        why = " ".join(str(error).split())[:200]
+        fail(Path(name), f"cannot be had from openml.org: {why or type(error).__name__}")
+    finally:
+        socket.setdefaulttimeout(before)
     return found.frame, list(found.target_names)
 
 

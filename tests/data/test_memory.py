@@ -147,10 +147,12 @@ def test_new_rows_of_a_model_that_has_many_words(tmp_path: Path, monkeypatch: py
     assert _peak_of_refusal(lambda: model.read(path), f"{K:,} features of {N:,} rows take 275 MiB") < 5 * FREE
 
 
-def test_a_frame_of_many_words_is_the_users_own() -> None:
-    """Data in memory are not bounded where they are no arrays: what is made of them was asked for."""
-    frame = pd.DataFrame({"w": [f"w{i // 2}" for i in range(400)], "t": 1})
-    assert Dataset.of(frame, labels="t").n_features == 200
+def test_a_frame_of_many_words_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"w": [f"w{i // 2}" for i in range(2 * N)], "t": 1})
+    monkeypatch.setattr(packed, "FREE_BYTES", FREE)
+    message = f"data: {N:,} features and 1 labels of {2 * N:,} rows take 549 MiB"
+    assert _peak_of_refusal(lambda: Dataset.of(frame, labels="t"), message) < 5 * FREE
+    assert Dataset.of(frame[:400], labels="t").n_features == 200
 
 
 def test_masked_values_of_arrays_are_missing() -> None:
