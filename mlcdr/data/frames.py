@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -133,14 +134,19 @@ def fetch_openml(name: str, number: int) -> tuple[pd.DataFrame, list[str]]:
         When there is no such data set, no connection, or a file that scikit-learn cannot read.
     """
     from sklearn import datasets
+    from sklearn.datasets import _openml
 
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS)  # scikit-learn sets none
     try:
         # scikit-learn's other parser (pandas) fails on attributes {FALSE,TRUE}, as most labels of OpenML are.
-        chosen = {"parser": "liac-arff", "as_frame": True, "n_retries": 1, "data_home": cache_folder() / "openml"}
+        home = cache_folder() / "openml"
+        chosen = {"parser": "liac-arff", "as_frame": True, "n_retries": 1, "data_home": home}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings that it tries again
+            # it keeps this description, too, and does not ask for it again
+            about = _openml._get_data_description_by_id(number, str(home / "openml"), n_retries=1)
+            _check_openml_address(about["url"])
             found = datasets.fetch_openml(data_id=number, **chosen)
     except Exception as error:  # a server or a damaged file may cause many types of exceptions
         why = " ".join(str(error).split())[:200]
@@ -148,6 +154,19 @@ def fetch_openml(name: str, number: int) -> tuple[pd.DataFrame, list[str]]:
     finally:
         socket.setdefaulttimeout(before)
     return found.frame, list(found.target_names)
+
+
+def _check_openml_address(address: str) -> None:
+    """Raise DataError unless the data are a file of openml.org.
+
+    scikit-learn would read a file of this machine (file:), and keeps, reads and removes a copy at the address's path
+    below its folder, which `..` would leave.
+    """
+    parts = urlsplit(address)
+    is_there = parts.scheme in ("http", "https") and re.fullmatch(r"(.+\.)?openml\.org", parts.hostname or "")
+    segments = parts.path.split("/")
+    if not is_there or ".." in segments or re.search(r"[\\:]", parts.path):
+        raise DataError(f"it says that the data are at {quote(address)}, which is no file of openml.org")
 
 
 # -------------------------------------------------------------------- a frame as tables

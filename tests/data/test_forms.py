@@ -376,6 +376,26 @@ def test_hostile_answers_of_openml_are_one_line(case: str) -> None:
     assert len(text) < 400
 
 
+@pytest.mark.parametrize(
+    "scheme", ["file:", "https://api.openml.org/../../../..", "https://api.openml.org/..\\\\..", "x:"]
+)
+def test_openml_cannot_name_files_of_this_machine(scheme: str, tmp_path: Path) -> None:
+    """scikit-learn reads such a file as the data, or as what it has kept, and removes what it cannot read."""
+    path = tmp_path / "mine.arff"
+    path.write_text(OPENML)
+    kept = tmp_path / "mine.arff.gz"
+    kept.write_bytes(b"mine")
+    address = f"{scheme}{path}" if scheme.endswith(":") else f"{scheme}/mine.arff"
+    said = _changed(ABOUT, url=address)
+    with openml.answering(said | {address.removeprefix("https://api.openml.org"): OPENML.encode()}) as asked:
+        with pytest.raises(
+            DataError, match="^openml:7: .* it says that the data are at .*, which is no file of openml.org"
+        ):
+            load_dataset("openml:7")
+    assert len(asked) == 1
+    assert kept.read_bytes() == b"mine"
+
+
 def test_openml_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "_SECONDS", 0.2)
     wait = threading.Event()
