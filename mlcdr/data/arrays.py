@@ -21,7 +21,6 @@ from mlcdr.data.svmlight import read_svmlight
 from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, Table, Tables, check_indices, no_labels, stack_tables
 from mlcdr.errors import DataError
 
-
 _BYTES_A_NAME = 250
 """What the name of a column takes in memory, with all that refers to it."""
 
@@ -141,7 +140,8 @@ def read_arrays(
     for path, parts in zip(paths, found, strict=True):
         n_bytes = path.stat().st_size / len(parts)
         for part in parts:
-            of_features, of_labels = tables_of(path, *part, n_bytes=n_bytes)
+            X, Y, *names = part
+            of_features, of_labels = tables_of(path, X, Y, *names, n_bytes=n_bytes)
             features.append(replace(of_features, counted_from=counted_from))
             labels.append(of_labels)
     return stack_tables(*features), stack_tables(*labels)

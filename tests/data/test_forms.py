@@ -387,11 +387,10 @@ def test_openml_cannot_name_files_of_this_machine(scheme: str, tmp_path: Path) -
     kept.write_bytes(b"mine")
     address = f"{scheme}{path}" if scheme.endswith(":") else f"{scheme}/mine.arff"
     said = _changed(ABOUT, url=address)
-    with openml.answering(said | {address.removeprefix("https://api.openml.org"): OPENML.encode()}) as asked:
-        with pytest.raises(
-            DataError, match="^openml:7: .* it says that the data are at .*, which is no file of openml.org"
-        ):
-            load_dataset("openml:7")
+    said[address.removeprefix("https://api.openml.org")] = OPENML.encode()
+    told = r"^openml:7: .* it says that the data are at .*, which is no file of openml\.org"
+    with openml.answering(said) as asked, pytest.raises(DataError, match=told):
+        load_dataset("openml:7")
     assert len(asked) == 1
     assert kept.read_bytes() == b"mine"
 
@@ -400,7 +399,10 @@ def test_openml_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(frames, "_SECONDS", 0.2)
     wait = threading.Event()
     monkeypatch.setattr(openml._Handler, "do_GET", lambda self: wait.wait(10))
-    with openml.answering({}), pytest.raises(DataError, match="^openml:7: cannot be had from openml.org: .*timed out"):
+    with (
+        openml.answering({}),
+        pytest.raises(DataError, match=r"^openml:7: cannot be had from openml\.org: .*timed out"),
+    ):
         load_dataset("openml:7")
     wait.set()
     assert socket.getdefaulttimeout() is None

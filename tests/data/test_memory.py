@@ -159,7 +159,7 @@ def test_masked_values_of_arrays_are_missing() -> None:
     X = np.ma.masked_equal([[1, 2], [3, -1]], -1)
     found = Dataset.of(X, np.eye(2), missing="keep")
     assert (dict(found.missing), np.isnan(found.X[1, 1])) == ({"feature2": 1}, True)
-    with pytest.raises(DataError, match="^data: row 2: feature 'feature2' has no value; "):
+    with pytest.raises(DataError, match=r"^data: row 2: feature 'feature2' has no value;"):
         Dataset.of(X, np.eye(2))
-    with pytest.raises(DataError, match="^data: row 1: label 'label1' has no value; "):
+    with pytest.raises(DataError, match=r"^data: row 1: label 'label1' has no value;"):
         Dataset.of(np.eye(2), np.ma.masked_equal([[1, 0], [0, 0]], 1))
