@@ -148,6 +148,10 @@ DATA = {
     "missing value, sparse": (
         BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: feature 'c' has no value",
     ),
+    "missing values of a nominal": (  # which becomes three columns
+        "@relation 'r: -C -1'\n@attribute x real\n@attribute c {a,b,d}\n@attribute v {0,1}\n@data\n2,?,1\n?,a,0\n1,b,1\n",
+        None, {}, "{arff}:6: row 1: feature 'c' has no value (2 are missing: x (1), c (1)); ",
+    ),
     "missing label": (
         BINARY + "?,1,5\n", A, {"missing": "zero"}, "{arff}:6: row 1: label 'a' has no value",
     ),
