@@ -149,7 +149,8 @@ DATA = {
         BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: feature 'c' has no value",
     ),
     "missing values of a nominal": (  # which becomes three columns
-        "@relation 'r: -C -1'\n@attribute x real\n@attribute c {a,b,d}\n@attribute v {0,1}\n@data\n2,?,1\n?,a,0\n1,b,1\n",
+        "@relation 'r: -C -1'\n@attribute x real\n@attribute c {a,b,d}\n@attribute v {0,1}\n@data\n"
+        "2,?,1\n?,a,0\n1,b,1\n4,a,0\n",
         None, {}, "{arff}:6: row 1: feature 'c' has no value (2 are missing: x (1), c (1)); ",
     ),
     "missing label": (
