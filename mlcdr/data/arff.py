@@ -24,7 +24,8 @@ from scipy import sparse
 
 from mlcdr.csv_files import NUMBER
 from mlcdr.data.arff_header import Attribute, read_header
-from mlcdr.data.lines import BLANKS, IN_ROW, Line, fail_unreadable, list_values, quote
+from mlcdr.data.lines import BLANKS, IN_ROW, Line, list_values, quote
+from mlcdr.data.packed import open_data
 from mlcdr.data.table import Origin, Origins, Table
 
 _INDEX = re.compile(r"[ \t\r\n]*([0-9]{1,9})[ \t]")
@@ -49,13 +50,10 @@ def read_arff(path: Path | str) -> Table:
         With file and line, for anything that is not plain ARFF of numeric, real, integer and nominal attributes.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            relation, attributes, number = read_header(path, file)
-            rows, lines = _read_rows(path, file, attributes, number)
-    except OSError as error:
-        fail_unreadable(path, error)
-    origin = Origin(path, len(lines), line_of=lines.__getitem__)
+    with open_data(path, plain=False) as file:
+        relation, attributes, number = read_header(path, file)
+        rows, lines = _read_rows(path, file, attributes, number)
+    origin = Origin(path, len(lines), line_of=lines.__getitem__, n_bytes=path.stat().st_size)
     return Table(attributes, rows.matrix(), Origins(origin), relation)
 
 

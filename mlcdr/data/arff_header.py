@@ -44,7 +44,7 @@ def read_header(path: Path, file: BinaryIO) -> tuple[str, tuple[Attribute, ...],
     number = 1
     for number, raw in enumerate(file, 1):
         line = Line(path, number)
-        text = line.decode(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
+        text = line.decode(raw)
         if not text or text[0] == "%":
             continue
         keyword = _KEYWORD.match(text)

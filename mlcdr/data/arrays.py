@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import functools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.lines import fail, fail_unreadable, quote
-from mlcdr.data.npz import matrix_of
+from mlcdr.data.npz import matrix_of, names_in
 from mlcdr.data.packed import check_growth
 from mlcdr.data.svmlight import read_svmlight
 from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, Table, Tables, check_indices, no_labels, stack_tables
 from mlcdr.errors import DataError
 
+_BYTES_A_NAME = 250
+"""What the name of a column takes in memory, with all that refers to it."""
+
 
 def tables_of(path: Path, X: Any, Y: Any, feature_names: Sequence[str] = (), label_names: Sequence[str] = ()) -> Tables:
-    """Check and convert two matrices; without names, columns are called feature1, ... and label1, ...
+    """Check and convert two matrices in memory; without names, columns are called feature1, ... and label1, ...
 
     Raises
     ------
     DataError
-        For wrong shapes or names, and values that are no numbers.
+        For wrong shapes or names, values that are no numbers, and what takes more memory than it may.
     """
-    X = _as_matrix(path, "X", X)
-    Y = _as_matrix(path, "Y", Y)
+    return _tables_of(path, _count_bytes(X) + _count_bytes(Y), X, Y, feature_names, label_names)
+
+
+def _tables_of(
+    path: Path, n_bytes: float, X: Any, Y: Any, feature_names: Sequence[str] = (), label_names: Sequence[str] = ()
+) -> Tables:
+    """As `tables_of`; `n_bytes` is the size by which memory is bounded."""
+    unread = Origins(Origin(path, 0, n_bytes=n_bytes))
+    X = _as_matrix(unread, "X", X)
+    Y = _as_matrix(unread, "Y", Y)
     if X.shape[0] != Y.shape[0]:
         fail(path, f"X has {X.shape[0]} rows and Y has {Y.shape[0]}")
-    origins = Origins(Origin(path, X.shape[0]))
+    origins = Origins(Origin(path, X.shape[0], n_bytes=n_bytes))
+    widths = (X.shape[1], Y.shape[1])
+    origins.check_memory(_BYTES_A_NAME * sum(widths), f"the names of {widths[0]:,} features and {widths[1]:,} labels")
     features = Table(_name_columns(path, "feature", feature_names, X.shape[1]), X, origins)
     labels = Table(_name_columns(path, "label", label_names, Y.shape[1]), Y, origins)
     return features, labels
 
 
-def _as_matrix(path: Path, name: str, values: Any) -> Matrix:
+def _count_bytes(values: Any) -> float:
+    """What a matrix takes in memory; infinite for lists, which take more than what is made of them."""
+    if sparse.issparse(values):
+        return 12.0 * values.nnz
+    return float(getattr(values, "nbytes", math.inf))
+
+
+def _as_matrix(origins: Origins, name: str, values: Any) -> Matrix:
     """A copy as a matrix of numbers: float64, dense or CSR with sorted int32 indices and no explicit zeros."""
+    path = origins.path
     try:
         if sparse.issparse(values):
             matrix = sparse.csr_array(values, dtype=np.float64, copy=True)
@@ -47,9 +72,10 @@ def _as_matrix(path: Path, name: str, values: Any) -> Matrix:
             matrix.indices = matrix.indices.astype(np.int32)
             matrix.indptr = matrix.indptr.astype(np.int32)
         else:
-            raw = np.asarray(values)
+            raw = np.asarray(_unmasked(values))
             if raw.dtype.kind not in "biuf":
                 raise ValueError(f"it is of type {raw.dtype}")
+            origins.check_memory(8 * raw.size, f"{raw.size:,} numbers of {name}")
             matrix = np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         hint = "; sklearn.preprocessing.MultiLabelBinarizer makes one of lists of names" if name == "Y" else ""
@@ -61,6 +87,13 @@ def _as_matrix(path: Path, name: str, values: Any) -> Matrix:
     return matrix
 
 
+def _unmasked(values: Any) -> Any:
+    """What is masked in a masked array of NumPy, as missing values."""
+    if not np.ma.is_masked(values):
+        return values
+    return np.ma.filled(values.astype(np.float64), np.nan)
+
+
 def _name_columns(path: Path, what: str, names: Sequence[str], count: int) -> tuple[Attribute, ...]:
     """The columns of a matrix, all numeric."""
     names = [str(each) for each in names] or [f"{what}{j + 1}" for j in range(count)]
@@ -69,37 +102,97 @@ def _name_columns(path: Path, what: str, names: Sequence[str], count: int) -> tu
     return tuple(Attribute(name) for name in names)
 
 
-def read_arrays(form: str, paths: Sequence[Path], options: Mapping[str, Any], labelled: bool = True) -> Tables:
-    """Read one file of a form, or the train and the test file.
+def read_arrays(
+    form: str,
+    paths: Sequence[Path],
+    options: Mapping[str, Any],
+    labelled: bool = True,
+    trained: tuple[Sequence[str], int] | None = None,
+) -> Tables:
+    """Read one file of a form, or the train and the test file; a file may also have both parts.
 
-    If not `labelled`, the label is a column of zeros, and the file need not have labels.
+    Parameters
+    ----------
+    form, paths, options
+        As in `mlcdr.data.forms`.
+    labelled : bool
+        Otherwise the label is a column of zeros, and the file need not have labels.
+    trained : tuple, optional
+        For new rows of svmlight: the training data's features, and the number by which a file calls the first of them.
 
     Raises
     ------
     DataError
     """
+    counted_from = None
     if form == "svmlight":
-        found = read_svmlight(paths, labelled)
-    elif form == "npz":
-        found = [_read_npz(path, options, labelled) for path in paths]
+        read, counted_from = read_svmlight(paths, labelled, trained)
+        found = [[parts] for parts in read]
     else:
-        found = [_read_mat(path, options, labelled) for path in paths]
-    of_files = [tables_of(path, *parts) for path, parts in zip(paths, found, strict=True)]
-    features, labels = zip(*of_files, strict=True)
+        read_file = _read_npz if form == "npz" else _read_mat
+        found = [read_file(path, options, labelled) for path in paths]
+    features: list[Table] = []
+    labels: list[Table] = []
+    for path, parts in zip(paths, found, strict=True):
+        n_bytes = path.stat().st_size / len(parts)
+        for part in parts:
+            of_features, of_labels = _tables_of(path, n_bytes, *part)
+            features.append(replace(of_features, counted_from=counted_from))
+            labels.append(of_labels)
     return stack_tables(*features), stack_tables(*labels)
 
 
-def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[Any, ...]:
-    """X, Y, and the names of their columns if there are any."""
+_Part: TypeAlias = tuple[Any, ...]
+"""X, Y, and, if there are any, the names of their columns."""
+
+
+def find_parts(known: Collection[str], names: Sequence[str]) -> list[str]:
+    """The matrices of a file that together are the first of `names` that is there: one, or a train and a test part.
+
+    The parts of `X` are `train_X` or `X_train` (or `X` itself) and `test_X` or `X_test`. Without any, the last name.
+    """
+    for name in names:
+        for pattern in ("{part}_{name}", "{name}_{part}"):
+            train, test = (pattern.format(part=part, name=name) for part in ("train", "test"))
+            if test in known and (train in known or name in known):
+                return [train if train in known else name, test]
+        if name in known:
+            return [name]
+    return [names[-1]]
+
+
+def _pair(path: Path, features: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The names of X and Y of each part."""
+    if len(features) != len(labels):
+        fail(path, f"{' and '.join(map(quote, features))} for X, but {' and '.join(map(quote, labels))} for Y")
+    return zip(features, labels, strict=True)
+
+
+def has_test_part(form: str, path: Path) -> bool:
+    """Whether a file of NumPy or MATLAB has a matrix of test rows.
+
+    Raises
+    ------
+    DataError
+        When it cannot be read.
+    """
+    if form == "mat":
+        from mlcdr.data.matlab import list_variables
+
+        known = [variable.name for variable in list_variables(path)]
+    else:
+        with _opened_npz(path) as stored:
+            known = names_in(stored)
+    return any(name.startswith("test_") or name.endswith("_test") for name in known)
+
+
+@contextlib.contextmanager
+def _opened_npz(path: Path) -> Iterator[Any]:
+    """An open file of NumPy; DataError for anything that goes wrong with it."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             check_growth(path, sum(member.file_size for member in stored.zip.infolist()))
-            X = _stored_matrix(path, stored, options.get("X", "X"))
-            features = stored.get("feature_names", ())
-            if not labelled:
-                return X, no_labels(X), features
-            Y = _stored_matrix(path, stored, options.get("Y", "Y"))
-            return X, Y, features, stored.get("label_names", ())
+            yield stored
     except DataError:
         raise
     except OSError as error:
@@ -110,6 +203,21 @@ def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[A
         fail(path, f"no .npz of numbers, or a damaged one ({type(error).__name__}: {str(error)[:80]}){hint}")
 
 
+def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> list[_Part]:
+    """The one part of a file, or its train and its test part."""
+    with _opened_npz(path) as stored:
+        known = names_in(stored)
+        features = stored.get("feature_names", ())
+        X = find_parts(known, [options.get("X", "X")])
+        if not labelled:
+            matrices = [_stored_matrix(path, stored, name) for name in X]
+            return [(matrix, no_labels(matrix), features) for matrix in matrices]
+        labels = stored.get("label_names", ())
+        read = functools.partial(_stored_matrix, path, stored)
+        pairs = _pair(path, X, find_parts(known, [options.get("Y", "Y")]))
+        return [(read(one), read(other), features, labels) for one, other in pairs]
+
+
 def _stored_matrix(path: Path, stored: Any, name: str) -> Matrix:
     matrix = matrix_of(stored, name)
     if matrix is None:
@@ -117,17 +225,22 @@ def _stored_matrix(path: Path, stored: Any, name: str) -> Matrix:
     return matrix
 
 
-def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> tuple[Any, ...]:
-    """The matrices X and Y, or data and target; a Y of shape K×n is transposed."""
+_IN_MATLAB = {"X": ("X", "data"), "Y": ("Y", "target")}
+"""The names of the two matrices in MATLAB files."""
+
+
+def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> list[_Part]:
+    """The one part of a file, or its train and its test part; a Y of shape K×n is transposed, in both or in none."""
     from mlcdr.data.matlab import list_variables, read_matrices
 
     known = [variable.name for variable in list_variables(path)]
-    features = options.get("X", "X" if "X" in known else "data")
-    labels = options.get("Y", "Y" if "Y" in known else "target")
+    names = {}
+    for key, usual in _IN_MATLAB.items():
+        names[key] = find_parts(known, [options[key]] if key in options else usual)
     if not labelled:
-        (X,) = read_matrices(path, [features])
-        return X, no_labels(X)
-    X, Y = read_matrices(path, [features, labels])
-    if Y.shape[0] != X.shape[0] == Y.shape[1]:
-        Y = Y.T
-    return X, Y
+        return [(X, no_labels(X)) for X in read_matrices(path, names["X"])]
+    parts = [read_matrices(path, pair) for pair in _pair(path, names["X"], names["Y"])]
+    turned = all(X.shape[0] == Y.shape[1] for X, Y in parts)
+    if turned and any(X.shape[0] != Y.shape[0] for X, Y in parts):
+        return [(X, Y.T) for X, Y in parts]
+    return [(X, Y) for X, Y in parts]

@@ -58,6 +58,8 @@ def save(key: str, dataset: Dataset, folder: Path | None = None) -> None:
 def load(key: str, folder: Path | None = None) -> Dataset | None:
     """What is stored under a key; None if there is no such file or it is damaged."""
     path = path_of(key, folder)
+    if not path.is_file():  # opening a pipe would wait for ever
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy warns of headers and values that `save` never writes

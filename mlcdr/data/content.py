@@ -52,6 +52,8 @@ class Dataset:
         Number of missing values of each feature (before encoding) that has any, also if they are filled in X.
     nominal : dict
         The values of each nominal feature in the order of their codes; features with the values "0", "1" are absent.
+    counted_from : int or None
+        Of svmlight, the number by which the file calls the first feature: 0 or 1.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Dataset:
     n_train: int | None = None
     missing: Mapping[str, int] = field(default_factory=dict)
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    counted_from: int | None = None
 
     def __repr__(self) -> str:
         kind = "texts" if is_texts(self.X) else _format_of(self.X)

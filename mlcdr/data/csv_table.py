@@ -37,7 +37,7 @@ class CsvFile:
     delimiter: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
-    header: bool = True
+    header: bool | None = None
 
     @classmethod
     def of(cls, path: Path, options: Mapping[str, Any]) -> CsvFile:
@@ -76,7 +76,7 @@ class CsvFile:
                     sep=self.delimiter,
                     decimal=self.decimal,
                     encoding=self.encoding,
-                    header=0 if self.header else None,
+                    header=None if self.header is False else 0,
                     names=names,
                     index_col=False,
                     dtype={name: str for name in (*words, *texts) if name in names},
@@ -99,7 +99,7 @@ class CsvFile:
     def line_of(self, row: int) -> int:
         """The number of a row's line."""
         for k, (line, _) in enumerate(self._rows()):
-            if k == row + self.header:
+            if k == row + (self.header is not False):
                 return line.number
         return 0
 
@@ -108,10 +108,10 @@ class CsvFile:
         line, names = next(self._rows(), (Line(self.path, 1), []))
         if not names:
             line.fail("an empty file; a CSV file begins with the names of its columns")
-        if not self.header:
+        if self.header is False:
             return [f"column{j + 1}" for j in range(len(names))]
-        if all(NUMBER_LIKE.match(name) for name in names):
-            line.fail(f"numbers ({list_values(names)}) where the names of the columns belong; or say `header: false`")
+        if self.header is None:
+            self._check_header(line, names)
         check_names(line, names)
         if len(names) < least:
             other = next((mark for mark in ";\t,|" if mark in names[0]), None)
@@ -119,6 +119,21 @@ class CsvFile:
             line.fail(f"one column, {quote(names[0])}; features and labels are at least two{hint}")
         self._check_lengths(names, 2)
         return names
+
+    def _check_header(self, line: Line, names: Sequence[str]) -> None:
+        """Raise DataError for a first line that looks like a row: numbers only, or numbers where the next line has."""
+        numbers = [bool(NUMBER_LIKE.match(name)) for name in names]
+        if not any(numbers):
+            return
+        _, cells = next(itertools.islice(self._rows(), 1, 2), (line, []))
+        alike = len(cells) == len(names)
+        for is_number, cell in zip(numbers, cells, strict=False):
+            alike = alike and (cell.strip() in MISSING or bool(NUMBER_LIKE.match(cell)) == is_number)
+        if all(numbers) or alike:
+            line.fail(
+                f"a row ({list_values(names)}) where the names of the columns belong; "
+                "say `header: false`, or `header: true` if these are the names"
+            )
 
     def _open(self) -> AbstractContextManager[io.BufferedReader]:
         return open_data(self.path, plain=self.encoding != "utf-16")

@@ -6,12 +6,12 @@ import contextlib
 import hashlib
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from mlcdr.data.deadline import Deadline, session
 from mlcdr.data.files import cache_folder
 from mlcdr.data.sources import SourceFile, hosts
 from mlcdr.errors import DataError, ResultsError
@@ -25,6 +25,7 @@ _SECONDS = 20.0  # after so long without an answer, or with less than _SLOWEST o
 _SLOWEST = 1024  # bytes per second
 _TRIES = 5  # requests for one file to one host
 _REDIRECTS = 5
+_SILENT = "does not answer within {:g} seconds"
 _NOT_THERE = (400, 404, 410)
 
 
@@ -51,8 +52,6 @@ class Downloader:
     """
 
     def __init__(self, advance: Callable[[int], None]) -> None:
-        import requests
-
         mirror = os.environ.get(MIRROR, "").rstrip("/")
         self._folder = None
         self._hosts = hosts()
@@ -68,7 +67,7 @@ class Downloader:
             if not self._folder.is_dir():
                 raise DataError(f"{MIRROR}: {mirror}: no such folder")
         self._advance = advance
-        self._session = requests.Session()
+        self._session = session()
         self._refusals: dict[str, str] = {}
         self._stopped = threading.Event()
 
@@ -158,31 +157,30 @@ class Downloader:
         import requests
         from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+        deadline = Deadline(_SECONDS, _SLOWEST)
         try:
-            with self._request(address, len(content)) as response:
+            with deadline, self._request(address, len(content)) as response:
                 if not _continues(response, len(content)):
                     content.clear()
                     if response.status_code != 200:
                         return
-                came_before = len(content)
-                start = time.monotonic()
                 while piece := response.raw.read1(1 << 16, decode_content=False):
                     content += piece
                     self._advance(len(piece))
-                    seconds = time.monotonic() - start
+                    deadline.received(len(piece))
                     if len(content) > file.n_bytes:
                         content.clear()
                         raise _FileRefusedError(f"sends more than the {file.n_bytes} bytes expected")
-                    if seconds > _SECONDS and len(content) - came_before < _SLOWEST * seconds:
-                        raise _HostRefusedError("is too slow")
                     if self._stopped.is_set():
                         raise _HostRefusedError("was interrupted")
         except (requests.Timeout, ReadTimeoutError):
-            raise _HostRefusedError(f"does not answer within {_SECONDS:g} seconds") from None
-        except requests.RequestException as error:
-            raise _HostRefusedError(f"gives no connection ({type(error).__name__})") from None
-        except (HTTPError, OSError):
-            pass  # the connection was cut
+            raise _HostRefusedError(_SILENT.format(_SECONDS)) from None
+        except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+            _check(deadline)
+            if isinstance(error, requests.RequestException | ValueError):
+                raise _HostRefusedError(f"gives no connection ({type(error).__name__})") from None
+            # else the connection was cut
+        _check(deadline)
 
     def _request(self, address: str, received: int) -> Any:
         """Request the bytes after the first `received`; return the response. Redirects are followed where allowed."""
@@ -194,11 +192,25 @@ class Downloader:
             if not response.is_redirect:
                 return response
             response.close()
-            to = urljoin(address, response.headers["Location"])
+            to = _address_after(address, response.headers["Location"])
             if not _is_allowed(to) or (_is_here(to) and not _is_here(address)):
                 raise _HostRefusedError(f"redirects to {to[:200]}, which is not followed")
             address = to
         raise _HostRefusedError("redirects without end")
+
+
+def _check(deadline: Deadline) -> None:
+    """Raise an error if the connection was shut because the deadline had passed."""
+    if deadline.has_passed:
+        raise _HostRefusedError("is too slow" if deadline.n_bytes else _SILENT.format(_SECONDS)) from None
+
+
+def _address_after(address: str, location: str) -> str:
+    """The address that a redirect leads to, as it is if it is none."""
+    try:
+        return urljoin(address, location)
+    except ValueError:
+        return location
 
 
 def _continues(response: Any, received: int) -> bool:
@@ -236,9 +248,10 @@ def _is_allowed(address: str) -> bool:
     """Whether an address is one with https, or one with http on this machine."""
     try:
         parts = urlsplit(address)
+        _ = parts.port  # ValueError for none that there is
     except ValueError:
         return False
-    if not parts.hostname:
+    if not parts.hostname or not address.isascii():
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and _is_here(address))
 

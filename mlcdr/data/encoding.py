@@ -26,8 +26,16 @@ class MissingValueError(DataError):
     """A value is missing, and `missing` is "error"."""
 
 
-# The pairs of nominal values with a known meaning, as (no, yes); case is ignored.
-_PAIRS = [("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")]
+# The pairs of nominal values with a known meaning, as (no, yes); case is ignored. docs/data.md lists them.
+_PAIRS = [
+    *(("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")),
+    *(("negative", "positive"), ("absent", "present"), ("disabled", "enabled"), ("inactive", "active")),
+    *(("nein", "ja"), ("falsch", "wahr"), ("aus", "an"), ("nee", "ja"), ("nej", "ja"), ("nei", "ja")),
+    *(("non", "oui"), ("faux", "vrai"), ("no", "si"), ("no", "sí"), ("no", "sì"), ("falso", "verdadero")),
+    *(("falso", "vero"), ("não", "sim"), ("nao", "sim"), ("falso", "verdadeiro"), ("nie", "tak"), ("ne", "ano")),
+    *(("nem", "igen"), ("nu", "da"), ("ne", "da"), ("ei", "kyllä"), ("hayır", "evet"), ("нет", "да"), ("не", "да")),
+    *(("否", "是"), ("いいえ", "はい"), ("아니요", "예")),
+]
 BINARY = {frozenset(pair): pair for pair in _PAIRS}
 
 # In fewer rows, the values of an ordinary nominal may all differ by chance; in this many, it is an identifier.
@@ -63,11 +71,19 @@ def encode(features: Table, labels: Table, missing: Missing) -> Dataset:
     DataError
         For a missing value that may not be filled, a label that is not binary, or if no feature is left.
     """
-    label_names, Y = _encode_labels(labels, features.is_sparse)
+    _check_label_words(labels)
+    label_columns = list_columns(labels, range(len(labels.attributes)))
     used, notices = _leave_out_identifiers(features)
     columns = list_columns(features, used)
     if not columns:
         fail(features.path, "no feature is left besides the labels")
+    n = features.values.shape[0]
+    features.origins.check_memory(
+        bytes_of_columns(features, columns) + n * len(label_columns),
+        f"{len(columns):,} features and {len(label_columns):,} labels of {n:,} rows",
+    )
+    Y = _encode_labels(labels, label_columns, features.is_sparse)
+    label_names = tuple(column.name for column in label_columns)
     X = take_columns(features.values, columns)
     sources = [features.attributes[column.source].name for column in columns]
     n_features = len(features.attributes)
@@ -91,6 +107,7 @@ def encode(features: Table, labels: Table, missing: Missing) -> Dataset:
         notices=tuple(notices),
         missing=fill(X, sources, features.origins, missing),
         nominal=nominal,
+        counted_from=features.counted_from,
     )
 
 
@@ -148,6 +165,14 @@ def columns_of(source: int, attribute: Attribute) -> list[Column]:
     return [Column(source, code, f"{name}={value}") for code, value in enumerate(values)]
 
 
+def bytes_of_columns(table: Table, columns: Sequence[Column]) -> int:
+    """The memory that `take_columns` takes: a dense matrix, or of a sparse one the columns that it makes dense."""
+    made = columns
+    if table.is_sparse:
+        made = [column for column in columns if column.code is not None]
+    return 8 * table.values.shape[0] * len(made)
+
+
 def take_columns(values: Matrix, columns: Sequence[Column]) -> Matrix:
     """The matrix of some columns, which is `values` itself where all its columns stay; NaN stays NaN."""
     sources = [column.source for column in columns]
@@ -193,19 +218,18 @@ def first_cell(matrix: Matrix, wrong: Callable[[np.ndarray], np.ndarray]) -> tup
     return row, int(matrix.indices[at])
 
 
-def _encode_labels(table: Table, is_sparse: bool) -> tuple[tuple[str, ...], Matrix]:
-    """The names of the labels, and Y; DataError for a value that is neither 0 nor 1 nor one of a yes/no pair."""
+def _check_label_words(table: Table) -> None:
+    """Raise DataError for a label of words that are no yes/no pair."""
     for attribute in table.attributes:
         if attribute.values is not None and positive_code(attribute.values) is None:
             found = f"label {quote(attribute.name)} has the values {list_values(attribute.values)}"
             line = Line(table.path, attribute.line)
             line.fail(f"{found}; a label must be {{0,1}}, {{NO,YES}} or {{false,true}}")
-    columns = list_columns(table, range(len(table.attributes)))
+
+
+def _encode_labels(table: Table, columns: Sequence[Column], is_sparse: bool) -> Matrix:
+    """Y, sparse or not; DataError for a value that is neither 0 nor 1 (in all of Y, -1 for 0)."""
     Y = take_columns(table.values, columns)
-    if is_sparse:
-        Y = sparse.csr_array(Y)
-    elif sparse.issparse(Y):
-        Y = Y.toarray()
     wrong = first_cell(Y, _is_no_label)
     if wrong is not None:
         entries = _entries(Y)
@@ -213,10 +237,13 @@ def _encode_labels(table: Table, is_sparse: bool) -> tuple[tuple[str, ...], Matr
         if not is_full or not np.isin(entries, (-1, 1)).all():
             _refuse_label(table, *wrong, Y[wrong])
         Y = Y > 0
-    Y = Y.astype(np.int8 if is_sparse else np.uint8)
+    Y = Y.astype(np.int8 if is_sparse else np.uint8)  # small numbers, before any of them is made dense
     if is_sparse:
+        Y = sparse.csr_array(Y)
         Y.eliminate_zeros()
-    return tuple(column.name for column in columns), Y
+    elif sparse.issparse(Y):
+        Y = Y.toarray()
+    return Y
 
 
 def _is_no_label(entries: np.ndarray) -> np.ndarray:

@@ -172,7 +172,7 @@ def _locate_path(text: str, part: Part) -> DataFiles:
     there = _list_files(path.parent, stem(path)[0])
     if part == "full":
         return DataFiles(name, (path,), _choose_xml(there, path))
-    split = _divided(there, form_of(path))
+    split = _divided(there, form_of(path)) or _own_parts(path)
     if split is None:
         ending = suffix(path.name) or ".arff"
         wanted = f"{stem(path)[0]}-train{ending} and {stem(path)[0]}-test{ending}"
@@ -270,6 +270,15 @@ def _divided(there: _Found, form: str) -> tuple[Path, ...] | None:
     return split if len(split) == 2 else None
 
 
+def _own_parts(path: Path) -> tuple[Path, ...] | None:
+    """The file, if it has a train and a test part itself; else None."""
+    if form_of(path) not in ("mat", "npz"):
+        return None
+    from mlcdr.data.arrays import has_test_part  # imports numpy and scipy, needed only here
+
+    return (path,) if has_test_part(form_of(path), path) else None
+
+
 def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     """Choose files in a data set's folder: of the first form, in the order of FORMS, that has what `part` needs."""
     there = _list_files(folder, name)
@@ -284,6 +293,8 @@ def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
         # a full file of the catalogue may have both parts
         has_parts = known is not None and (known.test_first or (known.matlab and known.matlab.n_train))
         split = _divided(there, form)
+        if full and part == "predefined" and not split:
+            split = _own_parts(full[0])
         if full and (part == "full" or (has_parts and not split)):
             test_first = known.test_first if known and part == "predefined" else None
             return DataFiles(name, full, _choose_xml(there, full[0]), test_first)

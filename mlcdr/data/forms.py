@@ -111,7 +111,11 @@ OPTIONS = {
     "delimiter": Option(("text",), "The character between the cells of a row: `,` (in .tsv a tab)."),
     "decimal": Option(("text",), "The decimal mark.", (".", ",")),
     "encoding": Option(("text",), "The encoding of a CSV file.", ("utf-8", "latin-1", "cp1252", "utf-16")),
-    "header": Option(("switch",), "Whether the first line has the names of the columns; else they are column1, …"),
+    "header": Option(
+        ("switch",),
+        "Whether the first line has the names of the columns (`true`: even if it looks like a row); else they are "
+        "column1, …",
+    ),
     "X": Option(("text",), "The name of the features' array."),
     "Y": Option(("text",), "The name of the labels' array."),
     "path": Option(("text",), "The file, of a data set with a name of your own."),

@@ -7,10 +7,14 @@ digit and are not numbers (a date, `3,5`, `12%`, `1_000`, `0x10`) are refused, a
 
 from __future__ import annotations
 
+import ast
+import re
+import socket
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -19,7 +23,7 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.csv_table import CsvFile, check_names
 from mlcdr.data.files import cache_folder
-from mlcdr.data.lines import Line, fail, list_values, quote
+from mlcdr.data.lines import QUOTED, Line, fail, list_values, quote
 from mlcdr.data.packed import check_growth
 from mlcdr.data.table import Matrix, Origin, Origins, Table, Tables, find_columns
 from mlcdr.data.texts import as_texts
@@ -27,6 +31,11 @@ from mlcdr.data.words import FrameColumn
 from mlcdr.errors import DataError, suggest_name
 
 # -------------------------------------------------------------------- files
+
+
+_SECONDS = 60.0  # so long openml.org may be silent
+_BYTES_A_CELL = 8
+_BYTES_NESTED = 128  # of a cell that is a list
 
 
 def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Tables:
@@ -71,10 +80,10 @@ def read_frame(
         return rows, origin_of(Path("rows"), rows)
     if form != "csv":
         frame = _read_arrow(form, rows)
-        return frame, origin_of(rows, frame)
+        return frame, origin_of(rows, frame)._replace(n_bytes=rows.stat().st_size)
     file = CsvFile.of(rows, options)
     frame = file.read(words, texts, least)
-    return frame, Origin(rows, len(frame), 1, file.line_of)
+    return frame, Origin(rows, len(frame), 1, file.line_of, rows.stat().st_size)
 
 
 def origin_of(path: Path, frame: pd.DataFrame) -> Origin:
@@ -82,14 +91,14 @@ def origin_of(path: Path, frame: pd.DataFrame) -> Origin:
     check_names(Line(path, 0), list(frame.columns))
     if not len(frame):
         fail(path, "has no rows")
-    return Origin(path, len(frame))
+    return Origin(path, len(frame), n_bytes=float(frame.memory_usage(index=False).sum()))
 
 
 def _read_arrow(form: str, path: Path) -> pd.DataFrame:
     """Read a Parquet or Feather file in batches, and stop with DataError when it expands beyond the limit."""
     try:
         import pyarrow
-        from pyarrow import ipc, parquet
+        from pyarrow import ipc, parquet, types
     except ImportError:
         return fail(path, "is read by pyarrow, which is not installed: pip install 'mlcdr[parquet]'")
     batches = []
@@ -103,8 +112,10 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
             file = ipc.open_file(path)
             schema = file.schema
             found = map(file.get_batch, range(file.num_record_batches))
+        kinds = [types.is_nested(kind) for kind in schema.types]
+        bytes_a_row = sum(_BYTES_NESTED if is_nested else _BYTES_A_CELL for is_nested in kinds)
         for batch in found:
-            size += batch.nbytes
+            size += max(batch.nbytes, bytes_a_row * batch.num_rows)  # a bit or less in the file is a number here
             check_growth(path, size)
             batches.append(batch)
         return pyarrow.Table.from_batches(batches, schema).to_pandas()
@@ -123,16 +134,39 @@ def fetch_openml(name: str, number: int) -> tuple[pd.DataFrame, list[str]]:
         When there is no such data set, no connection, or a file that scikit-learn cannot read.
     """
     from sklearn import datasets
+    from sklearn.datasets import _openml
 
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(_SECONDS)  # scikit-learn sets none
     try:
         # scikit-learn's other parser (pandas) fails on attributes {FALSE,TRUE}, as most labels of OpenML are.
-        chosen = {"parser": "liac-arff", "as_frame": True, "n_retries": 1, "data_home": cache_folder() / "openml"}
+        home = cache_folder() / "openml"
+        chosen = {"parser": "liac-arff", "as_frame": True, "n_retries": 1, "data_home": home}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings that it tries again
+            # it keeps this description, too, and does not ask for it again
+            about = _openml._get_data_description_by_id(number, str(home / "openml"), n_retries=1)
+            _check_openml_address(about["url"])
             found = datasets.fetch_openml(data_id=number, **chosen)
     except Exception as error:  # a server or a damaged file may cause many types of exceptions
-        raise DataError(f"{name}: cannot be had from openml.org: {str(error).strip()[:200]}") from error
+        why = " ".join(str(error).split())[:200]
+        fail(Path(name), f"cannot be had from openml.org: {why or type(error).__name__}")
+    finally:
+        socket.setdefaulttimeout(before)
     return found.frame, list(found.target_names)
+
+
+def _check_openml_address(address: str) -> None:
+    """Raise DataError unless the data are a file of openml.org.
+
+    scikit-learn would read a file of this machine (file:), and keeps, reads and removes a copy at the address's path
+    below its folder, which `..` would leave.
+    """
+    parts = urlsplit(address)
+    is_there = parts.scheme in ("http", "https") and re.fullmatch(r"(.+\.)?openml\.org", parts.hostname or "")
+    segments = parts.path.split("/")
+    if not is_there or ".." in segments or re.search(r"[\\:]", parts.path):
+        raise DataError(f"it says that the data are at {quote(address)}, which is no file of openml.org")
 
 
 # -------------------------------------------------------------------- a frame as tables
@@ -238,26 +272,58 @@ def _split_tags(cells: pd.Series, separator: str, origins: Origins) -> Table:
         tags = _tags_of(cell, separator)
         if tags is None:
             what = f"column {quote(str(cells.name))} has {quote(str(cell))}, which is no text of tags"
-            origins.fail(row, what)
+            origins.fail(row, f"{what}, nor a list such as ['a', 'b']")
         if len(set(tags)) < len(tags):
             origins.fail(row, f"a tag is there twice in {quote(str(cell))}")
         rows.append(tags)
-    binarizer = MultiLabelBinarizer()
-    Y = binarizer.fit_transform(rows).astype(np.uint8)
-    if not Y.size:
+    if not any(rows):
         origins.line_of(0).fail(f"no tag in column {quote(str(cells.name))}")
+    binarizer = MultiLabelBinarizer(sparse_output=True)
+    Y = sparse.csr_array(binarizer.fit_transform(rows), dtype=np.uint8)
+    Y.sort_indices()
     return Table(tuple(map(Attribute, binarizer.classes_.tolist())), Y, origins)
 
 
 def _tags_of(cell: Any, separator: str) -> list[str] | None:
     """The tags of a cell, a text or (in Parquet and DataFrames) a list of texts; None for anything else."""
     if isinstance(cell, str):
+        if _LIST_LIKE.match(cell.strip()):
+            return _tags_of_list(cell.strip())
         pieces = [piece.strip() for piece in cell.split(separator)]
         return [piece for piece in pieces if piece]
     if isinstance(cell, list | tuple | np.ndarray):
         return list(cell) if all(isinstance(each, str) for each in cell) else None
     is_missing = cell is None or cell != cell
     return [] if is_missing else None
+
+
+_BRACKETS = {"[": "]", "(": ")", "{": "}"}
+_LIST_LIKE = re.compile(r"""\[.*\]$|[\[({]\s*['"]|\(\)$|set\(\)$""", re.DOTALL)
+_ITEM = re.compile(rf"\s*({QUOTED}|[+-]?[0-9]+)\s*")
+
+
+def _tags_of_list(text: str) -> list[str] | None:
+    """The tags of a list as Python or JSON writes it, of texts in quotes and whole numbers; None for any other text."""
+    text = text.removeprefix("set")
+    if _BRACKETS[text[0]] != text[-1]:
+        return None
+    inner = text[1:-1].strip()
+    tags = []
+    at = 0
+    while at < len(inner):
+        item = _ITEM.match(inner, at)
+        if item is None or inner[item.end() : item.end() + 1] not in ("", ","):
+            return None
+        try:
+            tag = str(ast.literal_eval(item[1])).strip()  # one text or number: nothing is nested
+            tag.encode()
+        except (SyntaxError, ValueError):
+            return None
+        if not tag:
+            return None
+        tags.append(tag)
+        at = item.end() + 1
+    return tags
 
 
 def text_table(cells: pd.Series, origins: Origins) -> Table:

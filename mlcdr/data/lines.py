@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -50,13 +51,17 @@ class Line(NamedTuple):
         raise error(f"{self}: {escape_control_characters(message)}")
 
     def decode(self, raw: bytes) -> str:
-        """The text without blanks at its ends. UTF-8 only: in another encoding, label names would not match the XML.
+        """The text without blanks at its ends, and without the mark of UTF-8 at the beginning of a file.
+
+        UTF-8 only: in another encoding, label names would not match the XML.
 
         Raises
         ------
         DataError
             When there is a NUL byte, or a byte that is not UTF-8.
         """
+        if self.number == 1:
+            raw = raw.removeprefix(codecs.BOM_UTF8)
         if b"\0" in raw:
             self.fail("a NUL byte; an ARFF file is text in UTF-8")
         try:

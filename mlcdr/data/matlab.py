@@ -19,10 +19,13 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.lines import fail, fail_unreadable, quote
+from mlcdr.data.packed import most_bytes
 from mlcdr.data.table import Matrix, check_indices
 
 # The largest size of a variable: 3 MB of a compressed file can expand to 3 GB of zeros.
 MOST_BYTES = 1 << 30
+# A sparse matrix takes so many times the bytes that are stored: of an entry, five at least.
+_TIMES_STORED = 5
 _FILE_HEADER = 128  # bytes: a file's header; at most, a variable's flags, dimensions and name
 _HEADER = 1 << 16
 _MATRIX = 14
@@ -96,16 +99,16 @@ def read_matrices(path: Path, names: Sequence[str]) -> list[Matrix]:
             described = f"{'x'.join(map(str, shape))} {'complex ' * variable.is_complex}{kind}"
             fail(path, f"variable {quote(name)} is {described}; a matrix of real numbers is needed")
         size = sum(shape) if kind == "sparse" else math.prod(shape)
-        if 8 * size > MOST_BYTES:
+        if 8 * size > min(MOST_BYTES, most_bytes(path.stat().st_size)):
             fail(path, f"variable {quote(name)} is {shape[0]}x{shape[1]} {kind}, which is too large")
         try:
-            found.append(_values(variable))
+            found.append(_values(path, variable))
         except (ValueError, IndexError, struct.error, zlib.error) as error:
             fail(path, f"variable {quote(name)}: damaged ({error})")
     return found
 
 
-def _elements(raw: bytes, at: int, order: str) -> Iterator[tuple[int, int, int]]:
+def _elements(raw: bytes | memoryview, at: int, order: str) -> Iterator[tuple[int, int, int]]:
     """The type of each element from `at` on, and where its data begin and end; a short element has a tag of 4 bytes."""
     while at + 8 <= len(raw):
         kind, size = struct.unpack_from(f"{order}II", raw, at)
@@ -126,7 +129,7 @@ def _variables(file: bytes, order: str) -> Iterator[Variable]:
         raw = file[start:end]
         is_compressed = kind == _COMPRESSED
         head = _content(raw, is_compressed, _HEADER)
-        flags, sizes, name = (head[begin:stop] for _, begin, stop in _first(head, order, 3))
+        flags, sizes, name = (bytes(head[begin:stop]) for _, begin, stop in _first(head, order, 3))
         (word,) = struct.unpack_from(f"{order}I", flags)
         yield Variable(
             name=name.decode("utf-8", "replace"),
@@ -139,30 +142,34 @@ def _variables(file: bytes, order: str) -> Iterator[Variable]:
         )
 
 
-def _content(raw: bytes, is_compressed: bool, n: int) -> bytes:
+def _content(raw: bytes, is_compressed: bool, n: int) -> memoryview:
     """The first n bytes of a variable, decompressed."""
     if not is_compressed:
-        return raw[:n]
-    return zlib.decompressobj().decompress(raw, n + 8)[8:]  # after the matrix's tag
+        return memoryview(raw)[:n]
+    return memoryview(zlib.decompressobj().decompress(raw, n + 8))[8:]  # after the matrix's tag
 
 
-def _first(raw: bytes, order: str, n: int) -> list[tuple[int, int, int]]:
+def _first(raw: memoryview, order: str, n: int) -> list[tuple[int, int, int]]:
     found = list(itertools.islice(_elements(raw, 0, order), n))
     if len(found) < n or found[-1][2] > len(raw):
         raise ValueError("it ends early")
     return found
 
 
-def _values(variable: Variable) -> Matrix:
+def _values(path: Path, variable: Variable) -> Matrix:
     n, m = variable.shape
     is_sparse = variable.kind == "sparse"
-    most = MOST_BYTES if is_sparse else _HEADER + 8 * n * m
+    most = _HEADER + 8 * n * m
+    if is_sparse:
+        most = min(MOST_BYTES, int(most_bytes(path.stat().st_size) / _TIMES_STORED))
     raw = _content(variable.raw, variable.is_compressed, most)
+    if is_sparse and variable.is_compressed and len(raw) == most:
+        fail(path, f"variable {quote(variable.name)} unpacks to more than {most / 2**20:,.0f} MiB")
     elements = _first(raw, variable.order, 6 if is_sparse else 4)
     arrays = []
     for number, start, end in elements[3:]:
         kind = np.dtype(variable.order + _TYPES.get(number, "V0"))
-        arrays.append(np.frombuffer(raw[start:end], kind))
+        arrays.append(np.frombuffer(raw[start:end], kind))  # no copy
     if not is_sparse:
         values = arrays[0].reshape((n, m), order="F")
         return np.ascontiguousarray(values, dtype=np.float64)

@@ -18,6 +18,12 @@ def parts_of(name: str, matrix: Matrix) -> dict[str, Any]:
     return {f"{name}_{part}": getattr(matrix, part) for part in _PARTS}
 
 
+def names_in(stored: Any) -> list[str]:
+    """The names of the arrays of an open file, and of the matrices of which it has the parts."""
+    ending = f"_{_PARTS[-1]}"
+    return [*stored, *(each.removesuffix(ending) for each in stored if each.endswith(ending))]
+
+
 def matrix_of(stored: Any, name: str) -> Matrix | None:
     """The matrix `name` of an open file, None if it is not there; ValueError for indices that are out of bounds."""
     if name in stored:

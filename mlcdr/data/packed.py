@@ -1,4 +1,4 @@
-"""Opening of text data files, compressed or not, with limits on their size and without NUL bytes."""
+"""Opening of text data files, compressed or not, and the limit on the memory that is taken for a file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ from mlcdr.data.lines import Line, fail, fail_unreadable
 
 FREE_BYTES = 1 << 28
 GROWTH = 250
-"""A compressed file may expand to FREE_BYTES or to GROWTH times its size, whichever is larger."""
+"""What is made of a file may take FREE_BYTES of memory or GROWTH times the file's size, whichever is larger."""
 
+# What readers hold of compressed text: so many times the bytes of small files, and more for each line.
+_TIMES_HELD = 12
+_BYTES_A_LINE = 64
+
+_UNPACKS = f"unpacks to more than {GROWTH} times its size; unpack it first if that is no mistake"
 _DAMAGES = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, NotImplementedError)
 
 
 class _Checked(io.RawIOBase):
-    """A stream of bytes; DataError for too many of them or, if `plain`, for a NUL byte."""
+    r"""A stream of bytes; DataError for too many of them or, if `plain`, for a NUL byte.
+
+    In text whose lines end in \r alone, as on old Macintoshes, they end in \n.
+    """
 
     def __init__(self, path: Path, file: Any, plain: bool):
         self._path = path
@@ -31,16 +39,24 @@ class _Checked(io.RawIOBase):
         self._plain = plain
         self._is_packed = path.suffix.lower() in PACKED
         self._size = 0
+        self._has_old_ends: bool | None = None
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         n: int = self._file.readinto(buffer)
-        self._size += n
+        read = bytes(buffer[:n])
+        if self._has_old_ends is None:
+            self._has_old_ends = b"\r" in read and b"\n" not in read and b"\0" not in read
+        if self._has_old_ends:
+            read = read.replace(b"\r", b"\n")
+            buffer[:n] = read
         if self._is_packed:
-            check_growth(self._path, self._size)
-        if self._plain and b"\0" in bytes(buffer[:n]):
+            self._size += n + _BYTES_A_LINE * read.count(b"\n")
+            if self._size > max(FREE_BYTES // _TIMES_HELD, GROWTH * self._path.stat().st_size):
+                fail(self._path, _UNPACKS)
+        if self._plain and b"\0" in read:
             with open_data(self._path, plain=False) as file:
                 number = next(number for number, raw in enumerate(file, 1) if b"\0" in raw)
             line = Line(self._path, number)
@@ -49,9 +65,14 @@ class _Checked(io.RawIOBase):
 
 
 def check_growth(path: Path, n_bytes: int) -> None:
-    """Raise DataError if a file expands to more bytes than it may."""
-    if n_bytes > max(FREE_BYTES, GROWTH * path.stat().st_size):
-        fail(path, f"unpacks to more than {GROWTH} times its size; unpack it first if that is no mistake")
+    """Raise DataError if a compressed file expands to more bytes than it may."""
+    if n_bytes > most_bytes(path.stat().st_size):
+        fail(path, _UNPACKS)
+
+
+def most_bytes(size: float) -> float:
+    """How much memory may be taken for what is made of a file of `size` bytes."""
+    return max(FREE_BYTES, GROWTH * size)
 
 
 @contextlib.contextmanager

@@ -89,6 +89,8 @@ class FileSource:
         else:
             features, labels = self._read_frames()
         n_train = features.origins.files[0].n_rows
+        if self.part == "predefined" and self.files.test_first is None and len(features.origins.files) == 1:
+            raise NoDivisionError(f"{path}: the predefined split needs a train and a test part of X and Y in it")
         dataset = encode(features, labels, self.missing)
         if xml_label_names:
             dataset = replace(dataset, xml_label_names=tuple(xml_label_names))

@@ -14,7 +14,7 @@ from mlcdr.data.arff import read_arff
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.catalog_matlab import find_matlab_entry
 from mlcdr.data.dataset import Dataset, load_dataset
-from mlcdr.data.encoding import Column, Missing, columns_of, encode, fill, positive_code, take_columns
+from mlcdr.data.encoding import Column, Missing, bytes_of_columns, columns_of, encode, fill, positive_code, take_columns
 from mlcdr.data.files import is_path, locate
 from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, option_problems
 from mlcdr.data.lines import Line, fail, list_values, quote
@@ -28,8 +28,8 @@ class Columns:
 
     Attributes
     ----------
-    names, nominal
-        `feature_names` and `nominal` of the training `Dataset`.
+    names, nominal, counted_from
+        `feature_names`, `nominal` and `counted_from` of the training `Dataset`.
     is_text : bool
         Whether X is one column of texts.
     """
@@ -37,9 +37,13 @@ class Columns:
     names: Sequence[str]
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_text: bool = False
+    counted_from: int | None = None
 
     def read(self, rows: Any, missing: Missing = "error", **options: Any) -> Matrix:
         """Read X (n×d) of new rows, with the order of columns and the codes of nominal values of the training data.
+
+        A model that was trained with svmlight counts the features of svmlight as its training file does; what a file
+        leaves out is 0.
 
         Parameters
         ----------
@@ -72,7 +76,8 @@ class Columns:
             return stack_rows(parts)
         from mlcdr.data.arrays import read_arrays
 
-        tables = read_arrays(files.form, files.paths, options, labelled=False)
+        trained = None if self.counted_from is None else (self.names, self.counted_from)
+        tables = read_arrays(files.form, files.paths, options, labelled=False, trained=trained)
         return self._in_order(encode(*tables, missing), place)
 
     def _in_order(self, found: Dataset, place: str) -> Matrix:
@@ -105,6 +110,9 @@ class Columns:
         columns = []
         for attribute in trained:
             columns += _find_columns(table, where[attribute.name], attribute)
+        table.origins.check_memory(
+            bytes_of_columns(table, columns), f"{len(columns):,} features of {table.values.shape[0]:,} rows"
+        )
         X = take_columns(table.values, columns)
         fill(X, [table.names[column.source] for column in columns], table.origins, missing)
         return X

@@ -204,5 +204,5 @@ def checksum(X: Any, Y: Any) -> str:
         elif is_texts(part):
             pieces = pack(part)
         for piece in pieces:
-            digest.update(np.ascontiguousarray(piece).tobytes())
+            digest.update(np.ascontiguousarray(piece).data)  # not a copy: it may be large
     return digest.hexdigest()

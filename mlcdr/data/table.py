@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.lines import Line, fail, list_values, quote
+from mlcdr.data.packed import GROWTH, most_bytes
 from mlcdr.errors import DataError, suggest_name
 
 # A dense or a sparse matrix. Any: NumPy and SciPy share the operations used here, but have no common type.
@@ -38,12 +40,15 @@ class Origin(NamedTuple):
         The line of the columns' names, 0 if the file has no lines.
     line_of : callable
         The number of a row's line in the file, 0 if it has no lines.
+    n_bytes : int or infinity
+        The size by which memory is bounded: of the file, or of the arrays that were given; infinite: not bounded.
     """
 
     path: Path
     n_rows: int
     head: int = 0
     line_of: Callable[[int], int] = _no_line
+    n_bytes: float = math.inf
 
 
 class Origins:
@@ -70,6 +75,18 @@ class Origins:
             row -= file.n_rows
         raise IndexError(row)
 
+    def check_memory(self, n_bytes: int, what: str) -> None:
+        """Raise DataError if what is made of these rows takes more memory than it may.
+
+        Called before that memory is allocated.
+        """
+        size = sum(file.n_bytes for file in self.files)
+        if n_bytes > most_bytes(size):
+            fail(
+                self.path,
+                f"{what} take {n_bytes / 2**20:,.0f} MiB of memory, more than {GROWTH} times the size of the data",
+            )
+
     def fail(self, row: int, message: str, error: type[DataError] = DataError) -> NoReturn:
         """Raise an error about a row."""
         self.line_of(row).fail(f"row {row + 1}: {message}", error)
@@ -90,12 +107,15 @@ class Table:
         The files that the rows come from.
     relation : str
         The name of an ARFF file's relation.
+    counted_from : int or None
+        Of svmlight, the number by which the file calls the first feature: 0 or 1.
     """
 
     attributes: tuple[Attribute, ...]
     values: Matrix
     origins: Origins
     relation: str = ""
+    counted_from: int | None = None
 
     @property
     def path(self) -> Path:

@@ -121,7 +121,7 @@ class Keeping:
             "point": "; ".join(f"{path} = {value}" for path, value in trial.point),
             "split": str(trial.split),
         }
-        whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal)
+        whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal, dataset.counted_from)
         write_model(self._stem(trial), whole, rows.X)
 
     def begin(self) -> None:

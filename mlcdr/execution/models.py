@@ -8,6 +8,7 @@ model can run any code.
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,9 @@ import joblib
 import numpy as np
 
 from mlcdr import __version__
+from mlcdr.data.lines import list_values
 from mlcdr.data.rows import Columns
-from mlcdr.errors import ResultsError, UserError, report_memory
+from mlcdr.errors import ResultsError, UserError, escape_control_characters, report_memory
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import takes_gaps, takes_texts
 from mlcdr.whole_files import write_atomically
@@ -32,6 +34,7 @@ ENDINGS = (".skops", ".joblib")
 _FORMAT = "mlcdr model 2"
 _SCHEMA = "schema.json"  # of a file of skops': the parts of the model
 _LARGEST_SCHEMA = 4 * 2**20  # the most bytes of it that are read without --trust
+_LONGEST = 500  # characters of an error that loading a file raises
 _CHECKED = 50  # rows by which a file of skops' is checked
 
 
@@ -46,6 +49,8 @@ class Model:
         Columns of X and Y.
     nominal : mapping
         The values of each feature that was words, as in `Dataset`.
+    counted_from : int or None
+        The number of the first feature in svmlight, as in `Dataset`.
     about : mapping
         Data set, method, point of the sweep, split, and the version of mlcdr, as texts.
     """
@@ -55,6 +60,7 @@ class Model:
     label_names: tuple[str, ...]
     about: Mapping[str, str]
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    counted_from: int | None = None
 
     def read(self, rows: Any, **options: Any) -> Any:
         """X (n×d) of new rows.
@@ -81,7 +87,8 @@ class Model:
         if not isinstance(rows, str | Path) and not hasattr(rows, "columns"):
             return rows
         gaps = {"missing": "keep"} if takes_gaps(self.classifier.first_part) else {}
-        return Columns(self.feature_names, self.nominal, texts).read(rows, **gaps | options)
+        columns = Columns(self.feature_names, self.nominal, texts, self.counted_from)
+        return columns.read(rows, **gaps | options)
 
     def predict(self, rows: Any, **options: Any) -> pd.DataFrame:
         """Label sets of new rows (`read`), a column for each label."""
@@ -124,6 +131,7 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
         "feature_names": list(model.feature_names),
         "label_names": list(model.label_names),
         "nominal": {name: list(words) for name, words in model.nominal.items()},
+        "counted_from": model.counted_from,
         "classifier": model.classifier,
     }
     by_skops, by_joblib = (stem.with_name(stem.name + ending) for ending in ENDINGS)
@@ -205,11 +213,12 @@ def load_model(path: str | Path, trust: bool = False) -> Model:
             tuple(content["label_names"]),
             content["about"],
             content["nominal"],
+            content.get("counted_from"),
         )
     except (UserError, MemoryError):
         raise
     except Exception as error:
-        why = " ".join(str(error).split())
+        why = " ".join(str(error).split())[:_LONGEST]
         raise ResultsError(f"{path}: cannot be loaded: {type(error).__name__}: {why}") from error
 
 
@@ -230,13 +239,28 @@ def _foreign(path: Path) -> str:
         with zipfile.ZipFile(path) as packed, zipfile.ZipFile(bare, "w") as copy:
             if packed.getinfo(_SCHEMA).file_size > _LARGEST_SCHEMA:
                 return " (what it names is not shown: its list of parts is too large)"
-            for name in set(packed.namelist()):  # skops would read an array each time it is named
-                copy.writestr(name, packed.read(name) if name == _SCHEMA else b"")
+            schema = json.loads(packed.read(_SCHEMA), object_hook=_alone)
+            copy.writestr(_SCHEMA, json.dumps(schema))
+            for name in set(packed.namelist()) - {_SCHEMA}:  # skops would read an array each time it is named
+                copy.writestr(name, b"")
         named = _skops().get_untrusted_types(data=bare.getvalue())
     except Exception:  # missing, or not a skops file: loading it reports which
         return ""
-    foreign = [each for each in named if not each.startswith("mlcdr.")]
-    return f" (it names {', '.join(foreign)})" if foreign else " (it names parts of mlcdr and its libraries only)"
+    foreign = [escape_control_characters(each) for each in named if not each.startswith("mlcdr.")]
+    return f" (it names {list_values(foreign)})" if foreign else " (it names parts of mlcdr and its libraries only)"
+
+
+def _alone(part: dict[str, Any]) -> dict[str, Any]:
+    """A part of a skops file's schema that refers to no other part, and to which none refers.
+
+    Skops looks at a part each time that it is referred to, so that 20 lists, each with the last one twice, take it
+    2^20 steps. All types are still named, where the parts are written out.
+    """
+    is_reference = part.keys() >= {"__id__"} and ("__loader__" not in part or part["__loader__"] == "CachedNode")
+    if is_reference:
+        return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "null"}
+    part.pop("__id__", None)
+    return part
 
 
 def predictions(model: Model, X: Any) -> str:

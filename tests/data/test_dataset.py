@@ -1,8 +1,11 @@
 """Loading data sets: labels, encoding, lookup, the predefined split, the cache."""
 
+import contextlib
 import io
 import json
 import os
+import random
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -386,3 +389,40 @@ def test_a_cache_file_is_read_anew_whatever_is_wrong_with_it(damage: str, tmp_pa
     assert _equal(load_dataset(path), first)
     assert cache.load(stored.stem) is not None
     assert list(stored.parent.iterdir()) == [stored]
+
+
+def test_a_pipe_in_the_cache_is_not_waited_for() -> None:
+    stored = cache.path_of("piped")
+    stored.parent.mkdir(parents=True)
+    os.mkfifo(stored)
+    reading = threading.Thread(target=cache.load, args=("piped",), daemon=True)
+    reading.start()
+    reading.join(10)
+    assert not reading.is_alive()
+
+
+def test_a_cache_that_is_damaged_again_and_again_changes_nothing(tmp_path: Path) -> None:
+    path = _write(tmp_path, "c", MIXED_DENSE, _xml("l1", "l2"))
+    first = load_dataset(path)
+    (stored,) = (files.cache_folder() / "parsed").iterdir()
+    size = stored.stat().st_size
+    stopped = threading.Event()
+    damages = []
+
+    def damage() -> None:
+        drawn = random.Random(0)
+        while not stopped.wait(0.001):
+            with contextlib.suppress(OSError), stored.open("r+b") as file:
+                file.seek(drawn.randrange(size))
+                file.write(drawn.randbytes(64))
+                file.truncate(drawn.randrange(size))
+                damages.append(file.tell())
+
+    damaging = threading.Thread(target=damage)
+    damaging.start()
+    try:
+        assert all(_equal(load_dataset(path), first) for _ in range(50))
+    finally:
+        stopped.set()
+        damaging.join()
+    assert len(damages) > 5

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import shutil
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -172,14 +177,17 @@ def test_checksums_hold_for_a_mirror(
 
 @pytest.mark.parametrize(
     "mirror",
-    ["http://example.org", "ftp://example.org", "file:///tmp", "http://localhost.example.org", "https://", "no"],
+    [
+        *("http://example.org", "ftp://example.org", "file:///tmp", "http://localhost.example.org", "https://", "no"),
+        *("http://127.0.0.1:99999", "http://[::1", "https://\xe9.example"),
+    ],
 )
 def test_only_folders_and_https(
     mirror: str, choose_hosts: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose_hosts()
     monkeypatch.setenv("MLCDR_MIRROR", mirror)
-    with pytest.raises(DataError, match=f"^MLCDR_MIRROR: {mirror.rstrip('/')}: (neither|no such folder)"):
+    with pytest.raises(DataError, match=f"^MLCDR_MIRROR: {re.escape(mirror.rstrip('/'))}: (neither|no such folder)"):
         catalog.fetch(["plain"], progress=False)
 
 
@@ -351,3 +359,84 @@ def test_what_to_fetch(server: Server, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("datasets", "fetch", "--all")
     assert (done.code, done.err) == (0, "")
     assert [line.partition(":")[0] for line in done.out.splitlines()] == sorted(["plain", *RECIPES])
+
+
+# -------------------------------------------------------------------- servers that send a little now and then
+
+
+def _drip(connection: socket.socket, first: bytes, again: bytes) -> None:
+    """Send something, and then something else until the other side has gone."""
+    connection.recv(1 << 16)
+    with contextlib.suppress(OSError):
+        connection.sendall(first)
+        while True:
+            connection.sendall(again)
+            threading.Event().wait(0.02)
+
+
+@contextlib.contextmanager
+def _dripping(first: bytes, again: bytes) -> Iterator[str]:
+    """The address of a server that never ends its answer."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve_one() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with connection:
+                        _drip(connection, first, again)
+
+        thread = threading.Thread(target=serve_one)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (b"", b"H"),
+        (OK, b"X: a\r\n"),
+        (OK, b"x"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n", b"X: a\r\n"),
+    ],
+    ids=["status", "headers", "a header", "continue", "chunk size", "trailers"],
+)
+def test_a_server_that_never_ends_its_answer_is_given_up(
+    first: bytes, again: bytes, choose_hosts: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_SECONDS", 0.3)
+    with _dripping(first, again) as address:
+        choose_hosts(address)
+        begin = time.monotonic()
+        with pytest.raises(DataError) as failed:
+            catalog.fetch(["plain"], progress=False)
+        assert time.monotonic() - begin < 5
+    assert re.fullmatch(
+        r"plain: not fetched: 127\.0\.0\.1:\d+ (is too slow|does not answer within 0\.3 seconds)", str(failed.value)
+    )
+
+
+@pytest.mark.parametrize(
+    "location", ["http://[::1", "http://127.0.0.1:99999/", "http://\xe9.example/\xff", "https://\xe9"]
+)
+def test_a_redirect_to_no_address_is_one_line(location: str, server: Server) -> None:
+    server.trouble = f"redirect {location}"
+    with pytest.raises(DataError) as failed:
+        catalog.fetch(["plain"], progress=False)
+    assert str(failed.value) == (
+        f"plain: not fetched: 127.0.0.1:{server.server_port} redirects to {location}, which is not followed"
+    )
+
+
+def test_a_redirect_to_any_bytes_of_the_same_host(server: Server) -> None:
+    server.trouble = "redirect /\xff\xe9"
+    with pytest.raises(DataError) as failed:
+        catalog.fetch(["plain"], progress=False)
+    assert "\n" not in str(failed.value)

@@ -3,7 +3,11 @@
 import csv
 import gzip
 import io
+import json
+import socket
+import threading
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,7 @@ from scipy import io as matlab
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
-from mlcdr.data import cache, held, packed, texts
+from mlcdr.data import cache, frames, held, packed, texts
 from mlcdr.data.content import named
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError
@@ -338,6 +342,72 @@ def test_openml_by_a_server_that_answers_as_its_own() -> None:
         load_dataset("openml:9")
 
 
+OPENML = "@relation r\n@attribute a numeric\n@attribute l {FALSE,TRUE}\n@data\n1,TRUE\n2,FALSE\n"
+
+
+def _changed(path: str, **changes: Any) -> dict[str, bytes]:
+    """The answers of openml.org with other values in the description of data set 7."""
+    said = openml.answers(7, OPENML, ["l"])
+    whole = json.loads(said[path])
+    whole["data_set_description"] |= changes
+    return said | {path: json.dumps(whole).encode()}
+
+
+ABOUT = "/api/v1/json/data/7"
+HOSTILE: dict[str, Callable[[], dict[str, bytes]]] = {
+    "no JSON": lambda: openml.answers(7, OPENML, ["l"]) | {ABOUT: b"\x1b[2J<html>"},
+    "JSON of another shape": lambda: openml.answers(7, OPENML, ["l"]) | {ABOUT: b"[1, [2]]"},
+    "nested without end": lambda: openml.answers(7, OPENML, ["l"]) | {ABOUT: b"[" * 200_000},
+    "another checksum": lambda: _changed(ABOUT, md5_checksum="0" * 32),
+    "a target that is not there": lambda: openml.answers(7, OPENML, ["z"]),
+    "commands to the terminal": lambda: openml.answers(7, OPENML.replace("2,", "2,\x1b[2J"), ["l"]),
+    "an answer without a body": lambda: openml.answers(7, OPENML, ["l"]) | {"/data/v1/download/9/r.arff": b""},
+    "binary data": lambda: openml.answers(7, OPENML, ["l"]) | {"/data/v1/download/9/r.arff": bytes(range(256)) * 9},
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_answers_of_openml_are_one_line(case: str) -> None:
+    with openml.answering(HOSTILE[case]()), pytest.raises(DataError) as failed:
+        load_dataset("openml:7")
+    text = str(failed.value)
+    assert text.startswith("openml:7: ")
+    assert text.isprintable()
+    assert len(text) < 400
+
+
+@pytest.mark.parametrize(
+    "scheme", ["file:", "https://api.openml.org/../../../..", "https://api.openml.org/..\\\\..", "x:"]
+)
+def test_openml_cannot_name_files_of_this_machine(scheme: str, tmp_path: Path) -> None:
+    """scikit-learn reads such a file as the data, or as what it has kept, and removes what it cannot read."""
+    path = tmp_path / "mine.arff"
+    path.write_text(OPENML)
+    kept = tmp_path / "mine.arff.gz"
+    kept.write_bytes(b"mine")
+    address = f"{scheme}{path}" if scheme.endswith(":") else f"{scheme}/mine.arff"
+    said = _changed(ABOUT, url=address)
+    said[address.removeprefix("https://api.openml.org")] = OPENML.encode()
+    told = r"^openml:7: .* it says that the data are at .*, which is no file of openml\.org"
+    with openml.answering(said) as asked, pytest.raises(DataError, match=told):
+        load_dataset("openml:7")
+    assert len(asked) == 1
+    assert kept.read_bytes() == b"mine"
+
+
+def test_openml_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_SECONDS", 0.2)
+    wait = threading.Event()
+    monkeypatch.setattr(openml._Handler, "do_GET", lambda self: wait.wait(10))
+    with (
+        openml.answering({}),
+        pytest.raises(DataError, match=r"^openml:7: cannot be had from openml\.org: .*timed out"),
+    ):
+        load_dataset("openml:7")
+    wait.set()
+    assert socket.getdefaulttimeout() is None
+
+
 # -------------------------------------------------------------------- what is refused
 
 
@@ -401,7 +471,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     # CSV: the file
     "empty": ("c.csv", "", L, ":1: an empty file; a CSV file begins with the names of its columns"),
     "no rows": ("c.csv", C, L, ": no row after the names"),
-    "no names": ("c.csv", "1,2,0,1\n3,4,1,0\n", L, ":1: numbers ({1, 2, 0, 1}) where the names of the columns belong"),
+    "no names": ("c.csv", "1,2,0,1\n3,4,1,0\n", L, ":1: a row ({1, 2, 0, 1}) where the names of the columns belong; s"),
     "index of pandas": ("c.csv", "," + C + "0,1,2,0,1\n", L, ":1: column 1 has no name; pandas writes its index so"),
     "name twice": ("c.csv", "a,a,tag_x\n1,2,0\n", L, ":1: column 'a' is there twice"),
     "other delimiter": ("c.csv", C.replace(",", ";") + "1;2;0;1\n", L, ":1: one column, 'a;b;tag_x;tag_y'; features"),
@@ -489,6 +559,10 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "index beyond d": ("c.txt", "2 5 2\n1 0:1\n0 5:1\n", {}, ":3: index 5, but the last of the 5 features is 4"),
     "label beyond K": ("c.txt", "2 5 2\n1 0:1\n2 4:1\n", {}, ":3: label 2, but there are 2, numbered from 0"),
     "no features": ("c.txt", "2 0 2\n1 0:1\n", {}, ":1: 2 rows, 0 features and 2 labels; none is 0"),
+    "sizes without end": ("c.txt", "1 1000000000000 2\n1 0:1\n", {}, ":1: 1 rows, 1000000000000 features and 2 labels"),
+    "rows too many": ("c.txt", "1 5 2\n1 0:1\n0 2:1\n", {}, ":1: says 1 rows, but 2 follow"),
+    "negative index": ("c.txt", "1 5 2\n1 -1:1\n", {}, ":2: '-1:1' is not `index:value`"),
+    "negative size": ("c.txt", "-1 5 2\n1 0:1\n", {}, ":1: label '-1' is not a whole number from 0 on"),
     "features without end": ("c.txt", "1 999999999 2\n1 0:1\n", {}, ":1: 1 rows, 999999999 features and 2 labels; no"),
     # other forms
     "pickle": ("c.pkl", b"cos\nsystem\n(S'x'\ntR.", {}, ": its form is not known by its suffix; read are ARFF"),

@@ -133,7 +133,6 @@ BYTES = {
     "gzip": (b"\x1f\x8b\x08\x04\xff", 1, "byte 0x8B is not UTF-8"),
     "a second mark": (b"\xef\xbb\xbf\xef\xbb\xbf@relation r\n", 1, "unexpected '\\ufeff@relation r'"),
     "Latin 1 in a row": (HEADER.encode() + b"1,x,2\n1,\xff,2\n", 7, "byte 0xFF is not UTF-8; convert the file"),
-    "old Macintosh": (b"@relation r\r@attribute a real\r@data\r1\r", 1, "the file ends without @data"),
 }  # fmt: skip
 
 A = '<labels><label name="a"/></labels>'
@@ -148,6 +147,11 @@ DATA = {
     ),
     "missing value, sparse": (
         BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: feature 'c' has no value",
+    ),
+    "missing values of a nominal": (  # which becomes three columns
+        "@relation 'r: -C -1'\n@attribute x real\n@attribute c {a,b,d}\n@attribute v {0,1}\n@data\n"
+        "2,?,1\n?,a,0\n1,b,1\n4,a,0\n",
+        None, {}, "{arff}:6: row 1: feature 'c' has no value (2 are missing: x (1), c (1)); ",
     ),
     "missing label": (
         BINARY + "?,1,5\n", A, {"missing": "zero"}, "{arff}:6: row 1: label 'a' has no value",

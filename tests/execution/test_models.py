@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
+import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -15,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from mlcdr.data.dataset import Dataset, load_dataset
@@ -155,6 +158,55 @@ def test_a_model_without_trust_is_not_unpacked(tiny: Any, tmp_path: Path) -> Non
         tracemalloc.stop()
 
 
+def _list_of(parts: list[Any], number: int) -> dict[str, Any]:
+    return {
+        "__class__": "list",
+        "__module__": "builtins",
+        "__loader__": "ListNode",
+        "content": parts,
+        "__id__": number,
+        "protocol": 2,
+    }
+
+
+def _invented(name: str) -> dict[str, Any]:
+    return {"__class__": name, "__module__": "no.where", "__loader__": "ObjectNode", "content": None}
+
+
+def _shared(reference: dict[str, Any]) -> dict[str, Any]:
+    """Lists in lists, each of which has the last one twice: 2^60 steps to one who follows each of them."""
+    whole = _list_of([_invented("Evil")], 0)
+    for number in range(1, 60):
+        whole = _list_of([whole, reference | {"__id__": number - 1}], number)
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        (_shared({}), " (it names {no.where.Evil})"),
+        (_shared(_invented("Evil")), " (it names {no.where.Evil})"),
+        (_shared(_invented("Evil") | {"__loader__": "CachedNode"}), " (it names {no.where.Evil})"),
+        (
+            _list_of([_invented(f"{k:02}" + "x" * 1000) for k in range(99)], 0),
+            f" (it names {{{', '.join(f'no.where.{k:02}' + 'x' * 26 + '...' for k in range(5))}, ...}})",
+        ),
+        (_list_of([_invented("\x1b[2J")], 0), r" (it names {no.where.\x1b[2J})"),
+    ],
+    ids=["shared", "shared and written out", "cached", "names", "control characters"],
+)
+def test_what_a_model_names_is_a_short_line_soon(schema: dict[str, Any], said: str, tmp_path: Path) -> None:
+    pytest.importorskip("skops")
+    path = tmp_path / "m.skops"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("schema.json", json.dumps(schema))
+    begin = time.monotonic()
+    with pytest.raises(UserError) as failed:
+        load_model(path)
+    assert time.monotonic() - begin < 20
+    assert str(failed.value).endswith(f"if you know its origin{said}")
+
+
 # -------------------------------------------------------------------- mlcdr predict
 
 
@@ -192,6 +244,24 @@ def test_predict_writes_label_sets_and_scores(kept: Path, tmp_path: Path, mlcdr:
     assert (written.code, written.out) == (0, "")
     assert Path("p.csv").read_text() == done.out
     assert "written: p.csv, 60 rows, predicted by Ridge" in written.err
+
+
+def test_predict_rows_of_svmlight_without_the_last_feature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
+) -> None:
+    """What svmlight leaves out is 0, and features are counted as in the training file, also by a kept model."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.svm").write_text("0,2 0:1 1:1 2:2\n1 1:1 2:4\n0 0:3 2:1\n1 0:2 1:2 2:1\n2 0:1 2:3\n0,1 1:5 2:2\n")
+    experiment = small.experiment("train.svm", methods={"Ridge": {"learner": "ridge"}}, sweep={}, metrics=["f1"])
+    Path("e.yaml").write_text(experiment_yaml(experiment))
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--set", "keep.models=true").code == 0
+    kept = next(Path("results").rglob("split0-*"))
+    Path("new.svm").write_text("0 1:2\n")
+    done = mlcdr("predict", kept, "new.svm", "--trust")
+    assert done.code == 0, done.err
+    scores = np.array(done.out.splitlines()[1].split(",")[4:], dtype=float)
+    wanted = load_model(kept, True).classifier.decision_function(sparse.csr_array([[0.0, 2, 0]]))
+    np.testing.assert_allclose(scores, wanted[0], rtol=1e-8)
 
 
 @pytest.mark.parametrize("form", ["csv", "npz", "mat", "parquet"])
