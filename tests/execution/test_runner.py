@@ -222,7 +222,7 @@ def test_trials_of_a_split_that_is_not_finished_are_recorded(
     class Waiting(Gate):
         def let_through(self) -> None:
             if jobs == 1:
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.SIGTERM)
             super().let_through()
 
     class Stopping(Counting):
@@ -230,7 +230,7 @@ def test_trials_of_a_split_that_is_not_finished_are_recorded(
             super().advance(dataset, done, failed)
             if jobs == 2 and self.done == 4:
                 assert progress(folder).counts["done"].sum() == 4
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(small, "Gate", Waiting)
     for module in (executors, workers):
