@@ -17,7 +17,6 @@ import contextlib
 import itertools
 import json
 import os
-import pickle
 import threading
 import uuid
 from asyncio import CancelledError
@@ -27,6 +26,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ConfigDict, TypeAdapter
 from threadpoolctl import threadpool_limits
 
 from mlcdr import __version__
@@ -176,7 +176,7 @@ class _Work:
         if news is None:
             return
         try:
-            parts = [pickle.loads(news)] if isinstance(news, bytes) else self._outcome(news)
+            parts = _parts_of_events().validate_json(news) if isinstance(news, bytes) else self._outcome(news)
         except Exception as error:
             if isinstance(error, (UserError, ExecutorLost, KilledWorker, *_losses())):
                 raise
@@ -286,6 +286,12 @@ def _losing(scheduler: str) -> Iterator[None]:
         raise ExecutorLost(f"the scheduler at {scheduler} is lost ({type(error).__name__}: {error})") from error
 
 
+@cache
+def _parts_of_events() -> TypeAdapter[list[GroupResult]]:
+    """What writes the content of an event, and reads it again; times and scores may be NaN."""
+    return TypeAdapter(list[GroupResult], config=ConfigDict(ser_json_inf_nan="constants"))
+
+
 def _losses() -> tuple[type[BaseException], ...]:
     """The exceptions that mean that the scheduler is gone."""
     from distributed.client import FutureCancelledError
@@ -349,7 +355,7 @@ def _work(group: Group, data: DividedData, versions: Mapping[str, str], run: str
     for part in computer.parts(group, PART_SECONDS):
         parts.append(part)
         if part.seconds >= PART_SECONDS:  # else it is the last
-            get_worker().log_event(run, pickle.dumps(part))
+            get_worker().log_event(run, _parts_of_events().dump_json([part]))
     return parts
 
 

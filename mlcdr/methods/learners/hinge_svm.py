@@ -58,6 +58,8 @@ class HingeSVM(LinearBinaryClassifier):
         w.
     intercept_ : array of shape (1,)
         b.
+    n_iter_ : int
+        Steps that were made.
     """
 
     C: float = parameter(1.0, POSITIVE)
@@ -86,6 +88,7 @@ class HingeSVM(LinearBinaryClassifier):
     def _solve(self, X: Any, y: Array, form: Callable[[], Array | None]) -> None:
         """Find w and b from rows X (n×d) and y (n); `form` gives XXᵀ (n×n) or None."""
         self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.array([1.0 if y[0] else -1.0])
+        self.n_iter_ = 0
         if y.min() == y.max():
             return
         products = form()
@@ -94,6 +97,7 @@ class HingeSVM(LinearBinaryClassifier):
         machine.fit(X if products is None else products, y)
         self.coef_ = sums.dense(machine.dual_coef_ @ X[machine.support_])
         self.intercept_ = machine.intercept_
+        self.n_iter_ = int(machine.n_iter_[0])
 
 
 def _needs_few(X: Any, y: Array) -> bool:
