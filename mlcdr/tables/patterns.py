@@ -47,8 +47,7 @@ def template(pattern: str, **values: str) -> Text:
             formula = _NAME.sub(lambda name: _in_formula(name, values), part)
             latex += f"${formula}$"
             continue
-        for piece in re.split(r"(\{\w+\})", part):
-            latex += escape_latex(_NAME.sub(lambda name: values.get(name[1], name[0]), piece))
+        latex += escape_latex(_NAME.sub(lambda name: values[name[1]], part))
     return Text(plain, latex)
 
 

@@ -24,6 +24,8 @@ def test_names_are_replaced_and_formulas_kept():
         ("$^^5cinput x$", r"\^\^ is not known"),
         ("$a%b$", "% is not known"),
         ("$a}{b$", "a brace has no partner"),
+        (r"$\hat{a}}$", "a brace has no partner"),
+        (r"$\hat{a$", "a brace has no partner"),
         ("{other}", r"\{other\} is unknown \(known: \{value\}\)"),
         ("{value:>400000000}", "a brace that is not part of a name"),
         ("{value.__class__}", "a brace that is not part of a name"),
