@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 from mlcdr.cli.printing import print_table
 from mlcdr.errors import join_words
 from mlcdr.tables.escaping import escape_latex
+from mlcdr.tables.escaping import escape_latex
 from mlcdr.tables.sheet import Sheet, Text, text
 
 ODD = ["a_b", "_lead", "x|y", "*star*", "$5 & $6", "<b>", "`code`", "[link](url)", "back\\slash", "1 ± 2 –"]
@@ -25,6 +26,13 @@ def test_markdown_shows_every_text_literally():
     found = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)[1:]]
     assert [[unescape(re.sub("</?strong>", "", c)) for c in row] for row in found] == [[odd, odd] for odd in ODD]
     assert [row[1].startswith("<strong>") for row in found] == [k % 2 == 0 for k in range(len(ODD))]
+
+
+def test_latex_has_a_command_for_each_character_that_it_lacks():
+    latex = escape_latex('<>|"~^–−±×†‡↓↑≤≥∩∪Σ‖²χα∞ᵀ')
+    assert latex.isascii()
+    assert not set('<>"~') & set(latex)
+    assert escape_latex("|^") == r"\textbar{}\textasciicircum{}"
 
 
 def test_markdown_begins_no_block_within_a_text():
