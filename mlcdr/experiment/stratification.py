@@ -86,8 +86,8 @@ def deal(counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.
     The label with the fewest rows left is dealt next (of equal ones the first): each of its items, in random order,
     goes to the part that lacks most of that label, of equal parts to that which lacks most rows, else to a random one.
     Items without labels come last. Two rules are not in the paper, and keep the sizes that were asked for: a part that
-    has its number of rows takes no more, and no part is left without an item. They, and pairs of labels, can leave a
-    part without a label of which it should have one row; `exchange` mends it.
+    has its number of rows takes no more, and no part is left without an item. A
+    part can be left without a label of which it should have one row; `exchange` mends it.
 
     Costs some 30 µs for an item, and 8 bytes for a label (or pair) and part. All numbers are whole: what is missing of
     a label in part j is m·sⱼ − Σs·(its rows there), for m rows with the label and shares sⱼ.
@@ -126,7 +126,8 @@ def exchange(part: Integers, counts: Any, sizes: Integers, shares: Sequence[int]
 
     A part should have a label where its share of the rows with it is 1 or more (in folds: a label with as many rows as
     there are folds). Two items change places if they have the same size and no part loses the last row of such a label;
-    the first two that can. A part stays without the label where there are none.
+    the first two that can, again and again until no part gains by it. A part stays without the label where there are
+    none.
 
     Parameters
     ----------
@@ -142,16 +143,19 @@ def exchange(part: Integers, counts: Any, sizes: Integers, shares: Sequence[int]
     is_due = np.outer(rows_of_label, shares) >= sum(shares)
     has = sparse.csr_array(counts > 0, dtype=np.int64)
     by_label = has.tocsc()
-    for j in range(len(shares)):
-        for label in np.flatnonzero(is_due[:, j]):
-            items = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
-            if j not in part[items]:
-                _bring(items, j, part, has, sizes, is_due)
+    moved = True
+    while moved:
+        moved = False
+        for j in range(len(shares)):
+            for label in np.flatnonzero(is_due[:, j]):
+                items = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
+                if j not in part[items]:
+                    moved |= _bring(items, j, part, has, sizes, is_due)
     return part
 
 
-def _bring(items: Integers, j: int, part: Integers, has: Any, sizes: Integers, is_due: NDArray[np.bool_]) -> None:
-    """Let the first of `items` that can change places with one of part j."""
+def _bring(items: Integers, j: int, part: Integers, has: Any, sizes: Integers, is_due: NDArray[np.bool_]) -> bool:
+    """Let the first of `items` that can change places with one of part j; whether there is one."""
     members = sparse.csr_array((np.ones(len(part), np.int64), (part, np.arange(len(part)))))
     is_last = ((members @ has).toarray().T == 1) & is_due
     for item in items:
@@ -165,7 +169,8 @@ def _bring(items: Integers, j: int, part: Integers, has: Any, sizes: Integers, i
             other = takers[can][0]
             part[other] = part[item]
             part[item] = j
-            return
+            return True
+    return False
 
 
 class _Dealing:

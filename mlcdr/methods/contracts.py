@@ -26,6 +26,8 @@ from mlcdr.numerics.moments import Moments, UnsummedMoments
 
 Array = NDArray[np.float64]
 LEAST_LOG = -745.0
+CERTAIN_SCORE = 1e300
+"""A finite score, as metrics want it, beyond which there is none."""
 _STEPS_KEPT = 4  # first steps with what they make of the rows: it may be large
 Kind = Literal["numbers", "gaps", "texts"]
 ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
@@ -275,7 +277,11 @@ def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
         return part.fit_moments(moments)
     X, Y = moments.rows()
     X = as_taken(X)
-    Y = as_dense(Y) if dtype is None else as_dense(Y).astype(dtype)
+    Y = as_dense(Y)
+    is_ours = type(part).__module__.startswith("mlcdr.")
+    if dtype is None and Y.dtype.kind == "u" and not is_ours:
+        dtype = np.int64  # some of scikit-learn's classes count from -1, which unsigned numbers do not have
+    Y = Y if dtype is None else Y.astype(dtype)
     if declared(part, "uses_unlabelled") and moments.unlabelled is not None:
         return part.fit(X, Y, X_unlabelled=moments.unlabelled)
     return part.fit(X, Y)
@@ -491,11 +497,13 @@ def has_decision_function(classifier: Any) -> bool:
     return hasattr(classifier, "decision_function")
 
 
-def certain_score(classifier: Any) -> float:
-    """The score of a label that an unfitted estimator would give no doubt of: ½, or, where scores are log odds, the
-    largest.
+def certain_score(estimator: Any) -> float:
+    """The size of the score of a label that was the same in all training rows.
+
+    A regressor's is ½, the value 0 or 1 less ½; a classifier's lies beyond those of all other labels, whatever their
+    scale.
     """
-    return -LEAST_LOG if has_probabilities(classifier) and not has_decision_function(classifier) else 0.5
+    return CERTAIN_SCORE if is_classifier(estimator) else 0.5
 
 
 def log_probabilities(classifier: Any, X: Any) -> Array:

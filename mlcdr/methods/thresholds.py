@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, one_of, parameter
-from mlcdr.methods.contracts import Threshold
+from mlcdr.methods.contracts import CERTAIN_SCORE, Threshold
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.uint8]
-
-
-_FARTHEST = 1e300
 
 
 class Cut(Threshold):
@@ -34,7 +31,7 @@ class Cut(Threshold):
 
     def margin(self, scores: Scores) -> Scores:
         """How far scores (n×K) lie above the cuts; ±1e300 where a cut is infinite, as metrics want finite scores."""
-        return np.clip(scores - self._cuts(scores), -_FARTHEST, _FARTHEST)
+        return np.clip(scores - self._cuts(scores), -CERTAIN_SCORE, CERTAIN_SCORE)
 
     def _cuts(self, scores: Scores) -> Any:
         """The cut of all labels, or of each (K,)."""
@@ -122,8 +119,9 @@ class RCut(Threshold):
         if self.n >= scores.shape[1]:
             return np.maximum(scores - scores.min(axis=1, keepdims=True), np.nextafter(0, 1))
         ranked = np.take_along_axis(scores, self._ranked(scores), axis=1)
-        margins = scores - (ranked[:, self.n - 1 : self.n] + ranked[:, self.n : self.n + 1]) / 2
+        margins = scores - (ranked[:, self.n - 1 : self.n] / 2 + ranked[:, self.n : self.n + 1] / 2)
         # rounding, like a tie, may leave nothing between the two
+        margins = np.clip(margins, -CERTAIN_SCORE, CERTAIN_SCORE)
         return np.where(self.apply(scores) > 0, np.maximum(margins, np.nextafter(0, 1)), np.minimum(margins, 0))
 
     @staticmethod
@@ -137,9 +135,9 @@ class PCut(Cut):
     With a share p_k of the training instances positive, the round(p_k·n) highest of the n scores of label k are
     predicted, a half going to the even number. Equal scores (up to rounding, as in `Maximise`) are predicted all or
     none: they are predicted if the number with them is at least as near to round(p_k·n) as without them. A label
-    without positives is never predicted. So a prediction depends on the *batch* that it is made with, and one instance
-    alone gets the labels that most instances have, whatever its scores. (Yang multiplies the shares by a factor to be
-    tuned; here it is 1.) Cost: n log n for each label.
+    without positives is never predicted (unless `single`). So a prediction depends on the *batch* that it is made with,
+    and one instance alone gets the labels that most instances have, whatever its scores. (Yang multiplies the shares by
+    a factor to be tuned; here it is 1.) Cost: n log n for each label.
 
     Parameters
     ----------

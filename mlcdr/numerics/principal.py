@@ -114,6 +114,14 @@ def _axes(moments: Moments) -> linalg.Spectral | linalg.ScatterAxes:
     return row_axes.svd_of_rows(moments)
 
 
+def rounding_size(moments: Moments) -> float:
+    """What the rounding of S is relative to: its largest diagonal entry; of sparse rows that of XᵀX."""
+    squares = moments.spread()
+    if moments.has_rows and sp.issparse(moments.rows()[0]):
+        squares = squares + moments.n * moments.mean_x**2
+    return float(np.max(squares, initial=0.0))
+
+
 def cross_rank(moments: Moments) -> int:
     """The rank of C (d×K), by the rule of `linalg.rounding_of_unit_columns`, at features and labels of unit length.
 
@@ -224,10 +232,11 @@ def _decompose(moments: Moments, n: int) -> tuple[Array, Array]:
         return moments.variances[order], np.eye(d)[order]
     if d < moments.n or not moments.has_rows:
         values, directions = linalg.leading_eigenvectors(moments.xx, n)
+        least = ACCURATE * max(values[0], rounding_size(moments))
         kept = n
-        if values[-1] < ACCURATE * values[0]:
+        if values[-1] < least:
             kept = min(n, rank(moments))
-        if kept and values[kept - 1] >= ACCURATE * values[0]:
+        if kept and values[kept - 1] >= least:
             return values[:kept], directions[:kept]
     elif n < d and moments.spread().any():
         with contextlib.suppress(linalg.IllConditioned):

@@ -102,6 +102,12 @@ def test_a_label_with_as_many_rows_as_folds_is_in_each_fold(stratified):
         assert labels[fold == number].any(axis=0).all()
 
 
+def test_rows_change_places_again_where_an_exchange_makes_it_possible():
+    labels = np.array([[1, 0, 1, 0], [1, 1, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 0, 0]])
+    fold = fold_of_rows(labels, folds=3, stratified=True)
+    assert all(labels[fold == number].any(axis=0).all() for number in range(3))
+
+
 def test_pairs_are_those_that_rows_have():
     found = label_pairs(sparse.csr_array(Y)).toarray()
     first, second = np.triu_indices(Y.shape[1], 1)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectorMixin
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
@@ -119,6 +119,13 @@ def test_equals_the_parts_by_hand():
     np.testing.assert_array_equal(model.decision_function(new) > 0, model.predict(new))  # odd neighbours: no ties
     half = ComposedClassifier(KNeighborsClassifier(3), threshold=Fixed(0.9)).fit(X, Y)
     assert half.predict(new).sum() < model.predict(new).sum()
+
+
+def test_a_class_of_another_package_gets_signed_labels():
+    """RidgeClassifier counts them from -1."""
+    X, Y = problem("plain")
+    model = ComposedClassifier(RidgeClassifier()).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), RidgeClassifier().fit(X, Y.astype(int)).predict(X))
 
 
 class Leaning(Claims):

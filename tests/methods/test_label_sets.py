@@ -52,7 +52,7 @@ def test_a_label_powerset_of_a_regressor_or_a_binary_classifier():
 
 
 def test_scores_of_a_label_powerset():
-    """The best set with the label less the best one without it; a label on which all sets agree has ±½."""
+    """The best set with the label less the best one without it; a label on which all sets agree has ±1e300."""
     X, Y = problem("plain")
     Y[:, 3] = 1
     found = LabelPowerset(LogisticRegression()).fit(X, Y)
@@ -62,10 +62,17 @@ def test_scores_of_a_label_powerset():
         for k in range(Y.shape[1]):
             there = [s for s, c in zip(of_sets[i], found.label_sets_, strict=True) if c[k]]
             absent = [s for s, c in zip(of_sets[i], found.label_sets_, strict=True) if not c[k]]
-            expected = max(there) - max(absent) if there and absent else (0.5 if there else -0.5)
+            expected = max(there) - max(absent) if there and absent else (1e300 if there else -1e300)
             assert scores[i, k] == pytest.approx(expected)
     single = LabelPowerset(LogisticRegression()).fit(X, np.repeat(Y[:1], len(Y), axis=0))
     np.testing.assert_array_equal(single.predict(X[:3]), np.repeat(Y[:1], 3, axis=0))
+
+
+def test_a_tie_of_label_sets_has_scores_of_the_set_that_is_predicted():
+    X = np.repeat([[0.0], [1.0]], 4, axis=0)
+    Y = np.array([[0, 1], [1, 0], [0, 1], [1, 0], [1, 1], [1, 1], [1, 1], [1, 1]])
+    found = LabelPowerset(DecisionTreeClassifier()).fit(X, Y)
+    np.testing.assert_array_equal(found.decision_function(X) > 0, found.predict(X))
 
 
 # -------------------------------------------------------------------- RAkEL

@@ -304,3 +304,14 @@ def test_graded_singular_values(shape):
     np.testing.assert_allclose(right.T @ right, np.eye(shape[1]), atol=1e-13)
     for row, expected in zip(left * s @ right.T, A, strict=True):
         np.testing.assert_allclose(row, expected, atol=1e-13 * np.abs(expected).max(initial=0.0))
+
+
+@pytest.mark.parametrize("method", [PCA(), MVMD()])
+def test_large_means_of_sparse_features_hide_no_dependence(method):
+    """Sparse rows are centred in S, where the squares of the means leave rounding."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        a, b = rng.integers(0, 3, (2, 5)) + np.array([[10**7], [0]])
+        X, y = np.column_stack([a, b, a - b]), rng.integers(0, 2, (5, 1))
+        exact = np.linalg.matrix_rank(X - X[0])
+        assert np.count_nonzero(clone(method).fit(sp.csr_array(X, dtype=float), y).eigenvalues_) == exact

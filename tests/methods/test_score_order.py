@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -18,6 +19,7 @@ from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.label_space.pbr import PBR
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
 from tests.methods.problems import problem
 
@@ -67,11 +69,12 @@ def test_a_probabilistic_chain_scores_by_the_odds_of_the_sums():
 
 
 @pytest.mark.parametrize("make", [BinaryRelevance, ClassifierChain, LabelPowerset])
-def test_a_probability_of_0_is_the_lowest_score_and_finite(make):
-    """Also of a label that no training row has; and the highest is that of a label that all have."""
+@pytest.mark.parametrize("estimator", [DecisionTreeClassifier(random_state=0), LogisticRegression(C=1e3), LinearSVM()])
+def test_a_label_that_no_training_row_has_is_the_last_and_one_that_all_have_the_first(make, estimator):
+    """On whatever scale the others' scores are; and all are finite."""
     labels = Y.copy()
     labels[:, 0], labels[:, 1] = 0, 1
-    scores = make(DecisionTreeClassifier(random_state=0)).fit(X, labels).decision_function(X)
+    scores = make(estimator).fit(X, labels).decision_function(X)
     assert np.isfinite(scores).all()
     assert (scores[:, 0] == scores.min()).all()
     assert (scores[:, 1] == scores.max()).all()

@@ -7,7 +7,6 @@ from markdown_it import MarkdownIt
 from mlcdr.cli.printing import print_table
 from mlcdr.errors import join_words
 from mlcdr.tables.escaping import escape_latex
-from mlcdr.tables.escaping import escape_latex
 from mlcdr.tables.sheet import Sheet, Text, text
 
 ODD = ["a_b", "_lead", "x|y", "*star*", "$5 & $6", "<b>", "`code`", "[link](url)", "back\\slash", "1 ± 2 –"]

@@ -88,8 +88,7 @@ class Link:
     model : estimator or None
         None where a classifier's label was the same in all training rows.
     constant : float
-        Without a model, the score: positive for a label always present in training, negative for one never present.
-        Its size is ½, or, where scores are log odds, that of a probability of 1. With a model, 0.
+        Without a model, the score, `certain_score` of either sign. With a model, 0.
     columns : array of int, or None
         The features that it uses; None: all.
     """

@@ -24,9 +24,9 @@ class LabelPowerset(MetaClassifier):
 
     Label sets that were never seen are never predicted. Classes are numbered in the order of the label sets read as
     binary numbers, first label first; ties go to the estimator's first class. A label's score is the largest score of
-    the sets with it minus the largest of those without it, positive exactly where it is predicted. The scores of a
-    classifier without a decision function are log probabilities. Where all sets agree on the label the score is ±½, or
-    ±745 of log probabilities. Cost: one fit of the estimator to C ≤ min(n, 2^K) classes.
+    the sets with it minus the largest of those without it, positive exactly where it is predicted (the least positive
+    number in a tie). The scores of a classifier without a decision function are log probabilities. Where all sets agree
+    on the label the score is ±1e300 (a regressor's: ±½). Cost: one fit of the estimator to C ≤ min(n, 2^K) classes.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ class LabelPowerset(MetaClassifier):
                 scores[:, k] = certain if there[0] else -certain
             else:
                 scores[:, k] = of_sets[:, there].max(axis=1) - of_sets[:, ~there].max(axis=1)
-        return scores
+        least = np.nextafter(0, 1)  # the label set of a tie is the estimator's choice
+        return np.where(self._labels(X) > 0, np.maximum(scores, least), np.minimum(scores, 0))
 
     def _labels(self, X: Any) -> NDArray[Any]:
         return self.label_sets_[self.model_.predict(X)]

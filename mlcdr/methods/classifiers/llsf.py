@@ -86,13 +86,15 @@ class LLSF(MetaClassifier):
         self._fixed = [k for k, chosen in enumerate(self.features_) if not len(chosen) or abs(self._usual[k]) == 0.5]
         self.links_ = []
         if self.estimator is not None:
-            self.links_ = [
-                Link(None, self._usual[k])
-                if k in self._fixed
-                else Link.fitted(self.estimator, Moments.from_arrays(X[:, chosen], Y[:, k : k + 1]), 0)
-                for k, chosen in enumerate(self.features_)
-            ]
+            self.links_ = [self._link(X[:, chosen], Y[:, k], k) for k, chosen in enumerate(self.features_)]
         return self
+
+    def _link(self, X: Any, y: Array, label: int) -> Link:
+        if abs(self._usual[label]) == 0.5:
+            return Link.of_constant_label(self.estimator, y[0])
+        if label in self._fixed:
+            return Link(None, self._usual[label])
+        return Link.fitted(self.estimator, Moments.from_arrays(X, y[:, None]), 0)
 
     def _minimise(
         self,

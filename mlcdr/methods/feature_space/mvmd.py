@@ -11,7 +11,7 @@ from mlcdr.numerics.factorisation import rank
 from mlcdr.numerics.linalg import graded_svd
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import Operator
-from mlcdr.numerics.principal import axis_coordinates, cross_rank, rank_coordinates
+from mlcdr.numerics.principal import axis_coordinates, cross_rank, rank_coordinates, rounding_size
 
 _KNOWN = 1e-12  # of the largest: a smaller eigenvalue of G is not known from G itself
 
@@ -50,11 +50,12 @@ class MVMD(ImplicitFeatureSpace):
         scatter, c = space.moments.xx, dependence(space.moments)
         for_variance, for_dependence = self._shares(float(np.trace(scatter)), float(np.sum(c**2)))
         values, vectors = eigen(for_variance * scatter + for_dependence * (c @ c.T))
-        if not len(values) or (self.beta < 1 and values[0] >= _KNOWN * values[-1] > 0):
+        least = _KNOWN * max(for_variance * rounding_size(space.moments), values[-1] if len(values) else 0.0)
+        if not len(values) or (self.beta < 1 and values[0] >= least > 0):
             return values, space.lift(vectors)
         n_positive = self._n_positive(space.moments, c)
         values, vectors = largest(values, vectors, n_positive)
-        if n_positive and values[0] < _KNOWN * values[-1]:
+        if n_positive and values[0] < least:
             space = axis_coordinates(moments)
             roots = np.sqrt(for_variance * space.moments.spread()), np.sqrt(for_dependence) * dependence(space.moments)
             _, sizes, vectors = graded_svd(np.vstack([np.diag(roots[0]), roots[1].T]))

@@ -30,10 +30,10 @@ class C45(ClassifierMixin, Learner):
 
     Growing: of each feature the cut with the largest information gain H − (n_l/n) H_l − (n_r/n) H_r, in bits, that
     leaves at least max(`min_instances`, min(n/(10C), 25)) of the n rows on either side; log₂(possible cuts)/n is taken
-    from its gain. Of the features whose gain is positive and not below the average of these, the one with the largest
-    gain ratio: the gain by the entropy of (n_l/n, n_r/n). c is the largest value of x_j in the training set not above
-    the middle of the cut. Values nearer than 1e-5 of the feature's range in the training set are not cut apart. A node
-    is a leaf if it has fewer than 2 `min_instances` rows, one class, or no such feature.
+    from its gain. Of the features whose gain is positive and not more than 0.001 bits below the average of these, the
+    one with the largest gain ratio: the gain by the entropy of (n_l/n, n_r/n). c is the largest value of x_j in the
+    training set not above the middle of the cut. Values nearer than 1e-5 of the feature's range in the training set are
+    not cut apart. A node is a leaf if it has fewer than 2 `min_instances` rows, one class, or no such feature.
 
     Pruning: the expected errors of a node with e errors on n rows are the upper limit of a confidence interval
     (`confidence`) for e. From the bottom up, a subtree is replaced by a leaf, or by its larger child, if that adds at

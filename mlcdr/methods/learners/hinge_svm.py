@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, parameter
+from mlcdr.methods.contracts import CERTAIN_SCORE
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
@@ -33,7 +34,7 @@ class HingeSVM(LinearBinaryClassifier):
     The label is predicted where wᵀx + b > 0. Features are not scaled. LIBSVM needs the inner products of rows many
     times, and the same ones for every label, so XXᵀ is formed once for all labels that are fitted to the same features.
     w is that of `SVC(kernel="linear")` of scikit-learn, which computes the products again for each label. A label that
-    is constant in the training set is predicted with that value, with w = 0 and b = ±1.
+    is constant in the training set is predicted with that value, with w = 0 and b = ±1e300.
 
     Cost: n²d and n² numbers for XXᵀ (3.2 GB for 20,000 rows; while it is formed from sparse rows, up to two and a half
     times as much), then some thousands of steps of n for each label, and millions on features of very different scales.
@@ -87,7 +88,7 @@ class HingeSVM(LinearBinaryClassifier):
 
     def _solve(self, X: Any, y: Array, form: Callable[[], Array | None]) -> None:
         """Find w and b from rows X (n×d) and y (n); `form` gives XXᵀ (n×n) or None."""
-        self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.array([1.0 if y[0] else -1.0])
+        self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.array([CERTAIN_SCORE if y[0] else -CERTAIN_SCORE])
         self.n_iter_ = 0
         if y.min() == y.max():
             return

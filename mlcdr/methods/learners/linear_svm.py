@@ -12,6 +12,7 @@ from sklearn.svm import _liblinear as liblinear  # of scikit-learn 1.6 to 1.9; n
 from sklearn.utils import assert_all_finite, check_random_state
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
+from mlcdr.methods.contracts import CERTAIN_SCORE
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 
 _PRIMAL, _DUAL = 2, 1  # LIBLINEAR's numbers of the solvers of the squared hinge loss
@@ -27,7 +28,7 @@ class LinearSVM(LinearBinaryClassifier):
 
     The label is predicted where wᵀx + b > 0. The bias is the weight of a constant feature 1, so it is penalised like
     the others. Features are not scaled. A label that is constant in the training set is predicted with that value, with
-    w = 0 and b = ±1. Cost: some tens of passes over X.
+    w = 0 and b = ±1e300. Cost: some tens of passes over X.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class LinearSVM(LinearBinaryClassifier):
 
     def _fit_valid(self, X: Any, y: Array) -> None:
         n, d = X.shape
-        self.coef_, self.intercept_ = np.zeros((1, d)), np.array([1.0 if y[0] else -1.0])
+        self.coef_, self.intercept_ = np.zeros((1, d)), np.array([CERTAIN_SCORE if y[0] else -CERTAIN_SCORE])
         self.n_iter_ = 0
         if y.min() != y.max():
             dual = n <= d if self.solver == "auto" else self.solver == "dual"
