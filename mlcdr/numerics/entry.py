@@ -43,7 +43,7 @@ def check_magnitude(X: Any, training: bool = True) -> None:
     ------
     ValueError
     """
-    if not X.size or X.shape[-1] == 0:
+    if not X.size:
         return
     largest = _largest_magnitudes(X)
     j = int(np.nanargmax(largest)) if not np.isnan(largest).all() else 0
