@@ -428,6 +428,9 @@ def compare(
     found = [_read(each) for each in results]
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
+    for each in results:
+        if len(results) > 1 and isinstance(each, Results):  # another run in its folder may be compared, too
+            each._stamp.unchanged(None)
     if published is not None:
         if metric is not None or rope is not None or baseline is not None or record:
             raise ResultsError("published: cannot be combined with metric, rope, record or baseline")

@@ -97,13 +97,17 @@ def predict(
     Columns are found by their names, and words are coded as in the training data; other columns, such as labels, are
     not looked at.
     """
+    from mlcdr.errors import DataError
     from mlcdr.execution.models import load_model, predictions
     from mlcdr.whole_files import write_atomically
 
     import_from_here()
     loaded = load_model(model, trust)
     X = loaded.read(data, **read_options(settings))
-    text = predictions(loaded, X)
+    try:
+        text = predictions(loaded, X)
+    except ValueError as error:  # such as numbers that are too large
+        raise DataError(f"{data}: {error}") from None
     if out is None:
         print(text, end="")
     else:

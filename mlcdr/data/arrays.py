@@ -16,7 +16,7 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.lines import fail, fail_unreadable, quote
 from mlcdr.data.npz import matrix_of, names_in
-from mlcdr.data.packed import check_growth
+from mlcdr.data.packed import check_growth, check_members
 from mlcdr.data.svmlight import read_svmlight
 from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, Table, Tables, check_indices, no_labels, stack_tables
 from mlcdr.errors import DataError
@@ -96,10 +96,15 @@ def _unmasked(values: Any) -> Any:
 
 def _name_columns(path: Path, what: str, names: Sequence[str], count: int) -> tuple[Attribute, ...]:
     """The columns of a matrix, all numeric."""
-    names = [str(each) for each in names] or [f"{what}{j + 1}" for j in range(count)]
-    if len(names) != count or len(set(names)) != count:
-        fail(path, f"{len(set(names))} different names of {what}s for {count} columns")
-    return tuple(Attribute(name) for name in names)
+    given = np.asarray(names)
+    if not given.size:
+        return tuple(Attribute(f"{what}{j + 1}") for j in range(count))
+    if given.shape != (count,) or given.dtype.kind not in "USO":
+        fail(path, f"{given.size} names of {what}s, of type {given.dtype}, for {count} columns")
+    different = list(dict.fromkeys(map(str, names)))
+    if len(different) != count:
+        fail(path, f"{len(different)} different names of {what}s for {count} columns")
+    return tuple(map(Attribute, different))
 
 
 def read_arrays(
@@ -191,6 +196,7 @@ def _opened_npz(path: Path) -> Iterator[Any]:
     """An open file of NumPy; DataError for anything that goes wrong with it."""
     try:
         with np.load(path, allow_pickle=False) as stored:
+            check_members(path, stored.zip)
             check_growth(path, sum(member.file_size for member in stored.zip.infolist()))
             yield stored
     except DataError:

@@ -146,7 +146,12 @@ class Column(NamedTuple):
 
 
 def list_columns(table: Table, sources: Sequence[int]) -> list[Column]:
-    """The columns that some attributes become."""
+    """The columns that some attributes become; DataError where their names take more memory than they may."""
+    letters = 0
+    for source in sources:
+        attribute = table.attributes[source]
+        letters += len(attribute.name) * len(attribute.values or ()) + sum(map(len, attribute.values or ()))
+    table.origins.check_memory(letters, "the names of the columns")
     columns = []
     for source in sources:
         columns += columns_of(source, table.attributes[source])
@@ -224,7 +229,7 @@ def _check_label_words(table: Table) -> None:
         if attribute.values is not None and positive_code(attribute.values) is None:
             found = f"label {quote(attribute.name)} has the values {list_values(attribute.values)}"
             line = Line(table.path, attribute.line)
-            line.fail(f"{found}; a label must be {{0,1}}, {{NO,YES}} or {{false,true}}")
+            line.fail(f"{found}; a label must be {{0,1}}, {{NO,YES}} or another such pair")
 
 
 def _encode_labels(table: Table, columns: Sequence[Column], is_sparse: bool) -> Matrix:

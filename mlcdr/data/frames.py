@@ -94,6 +94,12 @@ def origin_of(path: Path, frame: pd.DataFrame) -> Origin:
     return Origin(path, len(frame), n_bytes=float(frame.memory_usage(index=False).sum()))
 
 
+def _is_list_of_words(types: Any, kind: Any) -> bool:
+    """Whether a type of pyarrow is a list of texts, as tags are."""
+    is_list = types.is_list(kind) or types.is_large_list(kind)
+    return is_list and (types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
+
+
 def _read_arrow(form: str, path: Path) -> pd.DataFrame:
     """Read a Parquet or Feather file in batches, and stop with DataError when it expands beyond the limit."""
     try:
@@ -112,6 +118,9 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
             file = ipc.open_file(path)
             schema = file.schema
             found = map(file.get_batch, range(file.num_record_batches))
+        for column, kind in zip(schema.names, schema.types, strict=True):
+            if types.is_nested(kind) and not _is_list_of_words(types, kind):
+                fail(path, f"column {quote(column)} holds {str(kind)[:60]}; numbers, words and lists of words are read")
         kinds = [types.is_nested(kind) for kind in schema.types]
         bytes_a_row = sum(_BYTES_NESTED if is_nested else _BYTES_A_CELL for is_nested in kinds)
         for batch in found:

@@ -28,6 +28,7 @@ MOST_BYTES = 1 << 30
 _TIMES_STORED = 5
 _FILE_HEADER = 128  # bytes: a file's header; at most, a variable's flags, dimensions and name
 _HEADER = 1 << 16
+_MOST_DIMENSIONS = 32
 _MATRIX = 14
 _COMPRESSED = 15
 _COMPLEX = 0x800
@@ -130,6 +131,8 @@ def _variables(file: bytes, order: str) -> Iterator[Variable]:
         is_compressed = kind == _COMPRESSED
         head = _content(raw, is_compressed, _HEADER)
         flags, sizes, name = (bytes(head[begin:stop]) for _, begin, stop in _first(head, order, 3))
+        if len(sizes) > _MOST_DIMENSIONS * 4:
+            raise ValueError("a variable of too many dimensions")
         (word,) = struct.unpack_from(f"{order}I", flags)
         yield Variable(
             name=name.decode("utf-8", "replace"),

@@ -70,6 +70,13 @@ def check_growth(path: Path, n_bytes: int) -> None:
         fail(path, _UNPACKS)
 
 
+def check_members(path: Path, archive: zipfile.ZipFile) -> None:
+    """Raise DataError for a member that zipfile decompresses at once, whatever size is stated: by bzip2 or LZMA."""
+    for member in archive.infolist():
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            fail(path, f"{member.filename[:40]!r} is packed by another method than deflate; unpack it first")
+
+
 def most_bytes(size: float) -> float:
     """How much memory may be taken for what is made of a file of `size` bytes."""
     return max(FREE_BYTES, GROWTH * size)
@@ -102,6 +109,7 @@ def _unpacked(path: Path, file: BinaryIO) -> Any:
     if suffix != ".zip":
         return contextlib.nullcontext(file)
     archive = zipfile.ZipFile(file)
+    check_members(path, archive)
     members = [each for each in archive.infolist() if not each.is_dir()]
     if len(members) != 1 or members[0].flag_bits & 1:
         fail(path, f"a zip file of {len(members)} files; one is needed, and without a password")

@@ -20,6 +20,7 @@ import numpy as np
 
 from mlcdr import __version__
 from mlcdr.data.lines import list_values
+from mlcdr.data.packed import check_members
 from mlcdr.data.rows import Columns
 from mlcdr.errors import ResultsError, UserError, escape_control_characters, report_memory
 from mlcdr.methods.composition import ComposedClassifier
@@ -237,6 +238,7 @@ def _foreign(path: Path) -> str:
     try:
         bare = io.BytesIO()
         with zipfile.ZipFile(path) as packed, zipfile.ZipFile(bare, "w") as copy:
+            check_members(path, packed)
             if packed.getinfo(_SCHEMA).file_size > _LARGEST_SCHEMA:
                 return " (what it names is not shown: its list of parts is too large)"
             schema = json.loads(packed.read(_SCHEMA), object_hook=_alone)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from mlcdr.data.dataset import Dataset, load_dataset
+from mlcdr.data.texts import is_texts
 from mlcdr.errors import ConfigError, DataError, suggest_name
 from mlcdr.experiment.division import Integers, Split, Splits, make_splits
 from mlcdr.experiment.keys import digest
 from mlcdr.experiment.model import DatasetSpec
 from mlcdr.experiment.splits import KFold, Shuffle, SplitSpec, seed_of
 from mlcdr.methods.contracts import as_dense
+from mlcdr.numerics.entry import check_magnitude
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,14 @@ class DataSource:
         ConfigError
             When it has too few rows for what is asked.
         DataError
-            When it or its folds are not what they were when the source was stamped.
+            When it or its folds are not what they were when the source was stamped; when its features are too large or
+            too small to be multiplied.
         """
+        if not is_texts(dataset.X):
+            try:
+                check_magnitude(dataset.X)
+            except ValueError as error:
+                raise DataError(f"{self.name}: {error}") from None
         spec, groups = self.splits, None
         n_train = dataset.n_train
         if isinstance(spec, Shuffle) and spec.train_size == "predefined":  # of the full file's rows

@@ -92,7 +92,7 @@ def _latex_row(row: Sequence[Text]) -> str:
 def _show_in_latex(cell: Text) -> str:
     if not cell.bold:
         return cell.latex
-    if cell.latex.startswith("$"):
+    if re.fullmatch(r"\$[^$]*\$", cell.latex):
         return r"$\mathbf{" + cell.latex.strip("$") + "}$"
     return r"\textbf{" + cell.latex + "}"
 

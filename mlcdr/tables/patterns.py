@@ -23,7 +23,9 @@ _COMMANDS = """
     |cup|cap|to|rightarrow|leftarrow|mapsto|downarrow|uparrow|infty|top|bot|perp|ell|partial|nabla|sum|prod|int|ldots
     |cdots|dagger|ddagger|prime|star|log|ln|exp|min|max|arg|sin|cos|quad
 """
-_NAME = re.compile(r"\{(\w+)\}")
+_NAME = re.compile(r"(?<!\\)\{(\w+)\}")
+_LONGEST = 1000  # letters
+_DEEPEST = 10  # braces within braces
 _FORMULA = re.compile(
     rf"""(?:
         \\(?:{_COMMANDS})(?![A-Za-z])
@@ -64,10 +66,14 @@ def check_formulas(text: str) -> str:
     ValueError
         When it has another command or character of LaTeX, or when a dollar sign or a brace has no partner.
     """
+    if len(text) > _LONGEST:
+        raise ValueError(f"{len(text):,} letters; {_LONGEST:,} are taken")
     parts = text.split("$")
     if len(parts) % 2 == 0:
         raise ValueError("a dollar sign has no partner")
     for part in parts[1::2]:
+        if not part.strip() or re.search(r"[_^]\s*(\}|$)", part):
+            raise ValueError("nothing stands between two dollar signs, or after _ or ^")
         rest = _FORMULA.sub("", part, count=1)
         for strange in re.findall(r"\\[A-Za-z]+|\\.|\^\^|.", rest, re.DOTALL):
             raise ValueError(f"{escape_control_characters(strange)} is not known in mathematics")
@@ -81,6 +87,8 @@ def _check_braces(formula: str) -> None:
         depth += 1 if brace == "{" else -1
         if depth < 0:
             break
+        if depth > _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} braces within each other")
     if depth:
         raise ValueError("a brace has no partner")
 

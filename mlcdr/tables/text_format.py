@@ -47,7 +47,7 @@ def format_mean(mean: float, spread: float | None, digits: int, bold: bool = Fal
         latex += rf" \pm {spread:.{digits}f}" if known else r" \pm \mbox{--}"
     if raised:
         plain += f" {raised}"
-        latex += rf"^{{\mathrm{{{escape_latex(raised)}}}}}"
+        latex += rf"^{{\mbox{{\scriptsize {escape_latex(raised)}}}}}"
     return Text(plain, f"${latex}$", bold)
 
 

@@ -509,6 +509,8 @@ def test_a_later_run_in_the_same_folder_does_not_change_results(tmp_path: Path) 
         assert earlier.experiment.splits.repeats == 4
         with pytest.raises(mlcdr.ResultsError, match=r"small: a later run has changed it .*; open it again, or give"):
             earlier.report()
+        with pytest.raises(mlcdr.ResultsError, match="a later run has changed it"):
+            mlcdr.compare(earlier, second)  # one folder would stand for both
     for name in ("manifest", "chosen", "tried"):
         with pytest.raises(mlcdr.ResultsError, match="a later run has changed it"):
             getattr(late, name)

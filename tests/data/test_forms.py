@@ -521,7 +521,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "no parquet": ("c.parquet", b"PAR1" + bytes(99), TAGS, ": no parquet file, or a damaged one (Arrow"),
     "empty feather": ("c.feather", b"", TAGS, ": no feather file, or a damaged one (Arrow"),
     "dates": ("c.parquet", _arrow(a=pd.Timestamp("2020-01-31")), TAGS, ": row 1: column 'a' is of type datetime64"),
-    "lists": ("c.parquet", _arrow(a=[[1, 2]] * 12), TAGS, ": row 1: column 'a' has a ndarray, which is no number"),
+    "lists": ("c.parquet", _arrow(a=[[1, 2]] * 12), TAGS, ": column 'a' holds list<element: int64>; numbers, word"),
     "large integers": ("c.parquet", _arrow(a=BIG), TAGS, ": row 1: column 'a' has the value 1152921504606846976, whi"),
     "gap in parquet": ("c.parquet", _arrow(a=[None, *X[1:, 0]]), TAGS, ": row 1: feature 'a' has no value"),
     "labels not said": ("c.parquet", _arrow(), {}, ": which of the columns {a, b,c,"),
@@ -542,7 +542,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         ": no .npz of num"),
     "columns without end": ("c.npz", _npz(X=None, X_data=[1.0], X_indices=[0], X_indptr=[0, 1], X_shape=[1, 10**9]), {},
         ": X has 1,000,00"),
-    "names too few": ("c.npz", _npz(feature_names=np.array(["a"])), {}, ": 1 different names of features for 4 colum"),
+    "names too few": ("c.npz", _npz(feature_names=np.array(["a"])), {}, ": 1 names of features, of type <U1, for 4 colum"),
     # MATLAB
     "no target": ("c.mat", _mat(Y=None), {}, ": no variable 'target'"),
     # svmlight and the repository's text

@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,13 @@ def _parquet(**columns: Any) -> bytes:
         return file.getvalue()
 
 
+def _zip(name: str, content: bytes) -> bytes:
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_BZIP2) as archive:
+            archive.writestr(name, content)
+        return file.getvalue()
+
+
 def _arff(labels: int, attributes: list[str], n: int = N) -> bytes:
     lines = [f"@relation 'r: -C {labels}'", *(f"@attribute a{j} {kind}" for j, kind in enumerate(attributes)), "@data"]
     return "\n".join([*lines, *["{}"] * n, ""]).encode()
@@ -58,6 +66,7 @@ def _arff(labels: int, attributes: list[str], n: int = N) -> bytes:
 
 WORDS = "{" + ",".join(f"w{j}" for j in range(K)) + "}"
 DENSE = np.zeros((N, 3), dtype=np.uint8)
+OTHERWISE = "packed by another method than deflate"
 GROWS = "unpacks to more than 250 times its size"
 FILES: dict[str, tuple[str, Callable[[], bytes], dict[str, Any], str]] = {
     "dense X, sparse Y": ("a.npz", lambda: _npz(X=DENSE, **_parts("Y", ONE)), {}, f"3 features and {K:,} labels of"),
@@ -102,6 +111,20 @@ FILES: dict[str, tuple[str, Callable[[], bytes], dict[str, Any], str]] = {
     "lists of Parquet": (
         "a.parquet", lambda: _parquet(x=np.zeros(N * 20), t=pa.array([[]] * (N * 20), pa.list_(pa.string()))),
         {"labels": "t", "separator": ";"}, GROWS,
+    ),
+    "a zip by bzip2": ("a.csv.zip", lambda: _zip("a.csv", b"x,t\n" + b"1,0\n" * 10**7), {"labels": "t"}, OTHERWISE),
+    "an array by bzip2": ("a.npz", lambda: _zip("X.npy", bytes(10**7)), {}, OTHERWISE),
+    "names of an array": (
+        "a.npz", lambda: _npz(X=DENSE, Y=DENSE, feature_names=np.zeros(10**6, "S1")), {},
+        "1000000 names of features, of type |S1, for 3 columns",
+    ),
+    "names of many letters": (
+        "a.csv", lambda: (f"{'x' * 10**5},t\n" + "".join(f"w{i // 2},1\n" for i in range(N))).encode(), {"labels": "t"},
+        "the names of the columns take",
+    ),
+    "columns within a column": (
+        "a.parquet", lambda: _parquet(x=pa.array([{"a": None}] * N * 20), y=np.zeros(N * 20)), {"labels": "y"},
+        "column 'x' holds struct<a: null>",
     ),
 }  # fmt: skip
 

@@ -201,6 +201,15 @@ def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: byt
     assert (report.folder / "scores.csv").read_bytes() == undisturbed
 
 
+def test_features_whose_products_are_no_numbers_are_refused_before_the_run(arff: Path, tmp_path: Path) -> None:
+    """Moments of the whole data set are summed without asking an estimator."""
+    large = tmp_path / "large.arff"
+    large.write_text(arff.read_text().replace("@data\n", "@data\n1e200" + ",0" * 10 + "\n"))
+    large.with_suffix(".xml").write_bytes(arff.with_suffix(".xml").read_bytes())
+    with pytest.raises(DataError, match=r"large.arff: X has values as large as 1e\+200"):
+        run(small.experiment(large), tmp_path)
+
+
 def one_split(arff: Path, gate: Path) -> Any:
     """Four methods on one split, of which the third waits at the gate."""
     methods = {
