@@ -126,7 +126,7 @@ def test_a_table_shows_the_setting_and_says_what_it_is(tmp_path):
     names = {"names": {"emotions": "emotions‡", "f1": "F1 ↑"}, "bold": "best"}
     table = render_table(found, entry | names | {"settings": {"IDSR": f"({{{D}}},{{{L}:features}})"}})
     assert "(100,8)" in table.markdown()
-    assert r"^{\mathrm{(100,8)}}" in table.latex()
+    assert r"^{\mbox{\scriptsize (100,8)}}" in table.latex()
     assert r"emotions\ddag{}" in table.latex()
     assert r"F1 $\uparrow$" in table.latex()
     assert "IDSR: of each grid the best on the test rows for each metric, so these numbers" in table.terminal(300)
