@@ -95,7 +95,7 @@ def test_a_full_disk(folder: Path, disk: Path, size: int) -> None:
 @pytest.mark.slow
 def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
     """As a full disk, where nothing may be mounted."""
-    size = 65536
+    size = 40960  # less than the whole record takes
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # noqa: E731
     told_in_a_line(Run(folder, tmp_path, "-j", "1", "-q", before=limit), "disk I/O", "full", "too large")
     assert whole(tmp_path / "small" / "trials.sqlite")
