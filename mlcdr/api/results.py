@@ -108,7 +108,7 @@ class Results:
         """
         found = self._stamp.unchanged(folders.open_results(self.folder))
         with contextlib.suppress(ResultsError):  # there may be none
-            found.manifest  # noqa: B018  # which it keeps
+            _ = found.manifest  # which it keeps
         return found
 
     @property

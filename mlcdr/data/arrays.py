@@ -19,7 +19,7 @@ from mlcdr.data.npz import matrix_of, names_in
 from mlcdr.data.packed import check_growth, check_members
 from mlcdr.data.svmlight import read_svmlight
 from mlcdr.data.table import MAX_COLUMNS, Matrix, Origin, Origins, Table, Tables, check_indices, no_labels, stack_tables
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, join_words
 
 _BYTES_A_NAME = 250
 """What the name of a column takes in memory, with all that refers to it."""
@@ -169,7 +169,9 @@ def find_parts(known: Collection[str], names: Sequence[str]) -> list[str]:
 def _pair(path: Path, features: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The names of X and Y of each part."""
     if len(features) != len(labels):
-        fail(path, f"{' and '.join(map(quote, features))} for X, but {' and '.join(map(quote, labels))} for Y")
+        of_X = join_words([quote(name) for name in features])
+        of_Y = join_words([quote(name) for name in labels])
+        fail(path, f"{of_X} for X, but {of_Y} for Y")
     return zip(features, labels, strict=True)
 
 

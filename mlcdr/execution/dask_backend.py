@@ -305,11 +305,10 @@ def _are_results(parts: Any, keys: Set[str], metrics: Set[str]) -> bool:
     try:
         for part in parts:
             for score in part.scores:
+                if not isinstance(part, GroupResult) or not isinstance(score, TrialResult) or score.key not in keys:
+                    return False
                 failed = score.values is None and isinstance(score.error, str)
-                right = failed or _are_numbers(score.values or {}, metrics)
-                if not (
-                    isinstance(part, GroupResult) and isinstance(score, TrialResult) and score.key in keys and right
-                ):
+                if not failed and not _are_numbers(score.values or {}, metrics):
                     return False
     except (TypeError, AttributeError):
         return False
