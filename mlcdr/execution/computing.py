@@ -82,8 +82,8 @@ class Computer:
             When the data set is not available any more.
         """
         with protect_process():
-            for trial in group.trials:
-                _warm_up(trial)
+            for family in by_family(group.trials):
+                _warm_up(family[0])
             self._read(group.source)
 
     def compute(self, group: Group) -> GroupResult:
@@ -182,12 +182,13 @@ def _warm_up_class(cls: type) -> None:
 def _run_group(group: Group, context: _Context) -> Iterator[TrialResult]:
     """The score of each trial of a group as it is finished."""
     trials = []
-    for trial in group.trials:
-        changed = _changed(trial)
+    for family in by_family(group.trials):
+        changed = _changed(family[0])
         if changed:
-            yield TrialResult(trial.key, None, changed)
+            for trial in family:
+                yield TrialResult(trial.key, None, changed)
         else:
-            trials.append(trial)
+            trials += family
     for same_rows in group_by(trials, lambda trial: str(trial.labelled)):
         yield from _run_rows(same_rows, group, context)
 

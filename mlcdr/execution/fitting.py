@@ -58,30 +58,22 @@ def _run_family(
     group: Group,
     rows: Rows,
     seconds: float,
-) -> Iterator[TrialResult]:
+) -> list[TrialResult]:
     """Fit once and score the trials that the fit serves."""
-    failed: list[TrialResult] = []
-    warned.of_method(trials[0].method)
-    try:
-        with protect_process():
+    results: list[TrialResult] = []
+    with protect_process():
+        warned.of_method(trials[0].method)
+        try:
             fit = _Fit(trials[0], group, rows)
-    except BaseException as error:
-        failed = fail(trials, error)
-    if failed:
-        yield from failed
-        return
-    for trial in trials:
-        warned.of_method(trial.method)
-        yield _score(fit, trial, seconds)
-
-
-def _score(fit: _Fit, trial: Trial, seconds: float) -> TrialResult:
-    try:
-        with protect_process():
-            return fit.score(trial, seconds)
-    except BaseException as error:
-        (failed,) = fail([trial], error)
-        return failed
+        except BaseException as error:
+            return fail(trials, error)
+        for trial in trials:
+            warned.of_method(trial.method)
+            try:
+                results.append(fit.score(trial, seconds))
+            except BaseException as error:
+                results += fail([trial], error)
+    return results
 
 
 class _Fit:
@@ -111,7 +103,8 @@ class _Fit:
             output = estimator.output(rows.X)
         self._output = output
         self._output_seconds = time.perf_counter() - start
-        needs = {find(metric.name).needs for metric in group.experiment.metrics}
+        self._metrics = {metric.label: (metric.name, metric.params) for metric in group.experiment.metrics}
+        needs = {find(name).needs for name, _ in self._metrics.values()}
         self._wanted = needs | {BY_LABEL[name].needs for name in group.experiment.by_label}
         code = code_part(trial.family)
         self._size_parameter = "" if code is None else code.declaration().size_parameter
@@ -157,8 +150,7 @@ class _Fit:
             n_used = self._output.shape[1] if size is None else estimator.label_space_.size_of(size)
             encoding, prediction = (float(errors[n_used - 1]) for errors in self._bound)
             outcome = replace(outcome, encoding_error=encoding, prediction_error=prediction)
-        metrics = {metric.label: (metric.name, metric.params) for metric in experiment.metrics}
-        values = evaluate(outcome, metrics)
+        values = evaluate(outcome, self._metrics)
         if group.keeping is not None:
             group.keeping.keep(trial, estimator.settled(size), rows)
         of_labels = evaluate_labels(outcome, experiment.by_label)

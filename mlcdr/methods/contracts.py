@@ -8,6 +8,7 @@ method through the functions at the end of this file, the only place that tests 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -78,6 +79,13 @@ class Part(BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         write_init(cls)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """The parameters' names; scikit-learn reads them from the constructor at each call, which takes long."""
+        names: list[str] = super()._get_param_names()
+        return names
 
     @classmethod
     def warm_up(cls) -> None:

@@ -6,7 +6,7 @@ again from the rows (`sums.ExactColumns`), so that constant columns give exact z
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,44 @@ class AllRows:
         return np.sum([np.einsum("ij,ij->j", b, b) for b in sums.centred_blocks(self.X, self.mean_x)], axis=0)
 
 
+class CentredRows:
+    """Rows of A (m×d, dense or sparse) less a mean (d,), and one row more, which is not: their sums.
+
+    Dense rows less their mean are kept if they make one block, since every sum needs them.
+    """
+
+    def __init__(self, rows: Any, mean: Array, extra: Array):
+        self.rows, self.mean, self.extra = rows, mean, extra
+        self._kept: list[Array] | None = None
+
+    def blocks(self) -> Iterable[Array]:
+        """The rows in dense blocks, the row more at the end."""
+        if self._kept is not None:
+            return self._kept
+        blocks = sums.centred_blocks(self.rows, self.mean, self.extra)
+        if self.rows.shape[0] > sums.BLOCK:
+            return blocks
+        self._kept = list(blocks)
+        return self._kept
+
+    def spread(self) -> Array:
+        """The sum of squares of each column (d,)."""
+        if sp.issparse(self.rows):
+            raw = sums.squares(self.rows)
+            return raw - self.mean * (2 * sums.total(self.rows) - self.rows.shape[0] * self.mean) + self.extra**2
+        # of the squares of a itself nothing is left where the mean is large
+        return np.sum([np.einsum("ij,ij->j", block, block) for block in self.blocks()], axis=0)
+
+    def cross(self, other: CentredRows) -> Array:
+        """AᵀB (d×q), B the same rows of another matrix (m×q)."""
+        if sp.issparse(self.rows) or sp.issparse(other.rows):
+            return sums.cross(self.rows, self.mean, other.rows, other.mean) + np.outer(self.extra, other.extra)
+        result = np.zeros((len(self.mean), len(other.mean)))
+        for block, of_other in zip(self.blocks(), other.blocks(), strict=True):
+            result += block.T @ of_other
+        return result
+
+
 class RowsLeft:
     """Sums over the rows of X (n×d) and Y (n×K) that stay when others are removed, from the sums of all rows and these
     others.
@@ -106,33 +144,32 @@ class RowsLeft:
         sum_y = sums.total(self.Y_out) - len(index) * self.old_mean_y
         self.shift_x, self.shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
         self.mean_x, self.mean_y = self.old_mean_x - sum_x / n, self.old_mean_y - sum_y / n
-        self.left = _subtract_spread(self.X_out, self.old_mean_x, self.shift_x, spread)
+        self.gone_x = CentredRows(self.X_out, self.old_mean_x, self.shift_x)
+        self.gone_y = CentredRows(self.Y_out, self.old_mean_y, self.shift_y)
+        self.left = np.where(spread == 0, 0.0, spread - self.gone_x.spread())
         self.exact = _find_weakened(X, self.X_out, self.left, spread, self.keep, entries)
         self.exact.put_means(self.mean_x)
-        self.constant = _find_constant_labels(Y, self.Y_out, self.old_mean_y, self.shift_y, label_spread(), self.keep)
+        self.constant = _find_constant_labels(Y, self.gone_y.spread(), label_spread(), self.keep)
         self.mean_y[self.constant] = sums.dense(Y[np.flatnonzero(self.keep)[:1]])[0, self.constant]
 
     def xx(self, of_all: Array) -> Array:
         """S (d×d), its lower triangle."""
         lower = np.array(of_all, order="F")
-        for block in sums.centred_blocks(self.X_out, self.old_mean_x, self.shift_x):
+        for block in self.gone_x.blocks():
             lower = blas.dsyrk(-1.0, block.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
         self.exact.put_scatter(lower)
         return lower
 
     def xy(self, of_all: Array) -> Array:
         """C (d×K)."""
-        product = of_all - sums.cross(
-            self.X_out, self.old_mean_x, self.Y_out, self.old_mean_y, self.shift_x, self.shift_y
-        )
+        product = of_all - self.gone_x.cross(self.gone_y)
         self.exact.put_cross(product, self.Y)
         product[:, self.constant] = 0.0
         return product
 
     def yy(self, of_all: Array) -> Array:
         """T (K×K)."""
-        gone = sums.cross(self.Y_out, self.old_mean_y, self.Y_out, self.old_mean_y, self.shift_y, self.shift_y)
-        return _clear(of_all - gone, self.constant)
+        return _clear(of_all - self.gone_y.cross(self.gone_y), self.constant)
 
     def spread(self) -> Array:
         """The diagonal of S (d,), without S."""
@@ -157,22 +194,10 @@ def rows_left(n: int, index: Index) -> NDArray[np.bool_]:
     return keep
 
 
-def _find_constant_labels(
-    Y: Any, Y_out: Any, mean: Array, shift: Array, spread: Array, keep: NDArray[np.bool_]
-) -> Index:
+def _find_constant_labels(Y: Any, gone: Array, spread: Array, keep: NDArray[np.bool_]) -> Index:
     """The labels that are constant on the rows kept: the rows are compared where T's diagonal is next to 0."""
-    gone = sums.squares(Y_out) - mean * (2 * sums.total(Y_out) - Y_out.shape[0] * mean) + shift**2
     weak = np.flatnonzero((spread == 0) | (spread - gone <= 1e-8 * spread))
-    return weak[sums.constant(Y[:, weak][keep])]
-
-
-def _subtract_spread(X_out: Any, mean: Array, shift: Array, spread: Array) -> Array:
-    """Σ(x−x̄)² of each feature when the rows `X_out` are removed; inaccurate where little of it is left."""
-    if sp.issparse(X_out):
-        gone = sums.squares(X_out) - mean * (2 * sums.total(X_out) - X_out.shape[0] * mean) + shift**2
-    else:  # of the squares of x themselves nothing is left where the mean is large
-        gone = np.sum([np.einsum("ij,ij->j", b, b) for b in sums.centred_blocks(X_out, mean, shift)], axis=0)
-    return np.where(spread == 0, 0.0, spread - gone)
+    return weak[sums.constant(Y[:, weak][keep])] if len(weak) else weak
 
 
 def _find_weakened(

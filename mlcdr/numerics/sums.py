@@ -19,7 +19,7 @@ from scipy.linalg import blas
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_ROWS = 2048  # made dense at a time
+BLOCK = 2048  # rows made dense at a time
 _COLUMNS = 256
 _OFFSET = 1e-3  # a sparse column whose spread is a smaller part of its raw sum of squares is summed again
 
@@ -80,9 +80,9 @@ def frozen(a: Any) -> Any:
 
 def centred_blocks(a: Any, mean: Array, extra: Array | None = None) -> Iterator[Array]:
     """Dense blocks of the rows less their mean; `extra` is appended as one row more, as it is."""
-    for start in range(0, max(a.shape[0], 1), _ROWS):
-        block = dense(a[start : start + _ROWS]) - mean
-        if extra is not None and start + _ROWS >= a.shape[0]:
+    for start in range(0, max(a.shape[0], 1), BLOCK):
+        block = dense(a[start : start + BLOCK]) - mean
+        if extra is not None and start + BLOCK >= a.shape[0]:
             block = np.vstack([block, extra])
         yield block
 
@@ -99,20 +99,15 @@ def scatter(a: Any, mean: Array) -> Array:
     return lower
 
 
-def cross(
-    a: Any, mean_a: Array, b: Any, mean_b: Array, extra_a: Array | None = None, extra_b: Array | None = None
-) -> Array:
-    """Σ(a−mean_a)(b−mean_b)ᵀ, and the product of the extra rows (both or neither)."""
+def cross(a: Any, mean_a: Array, b: Any, mean_b: Array) -> Array:
+    """Σ(a−mean_a)(b−mean_b)ᵀ."""
     if sp.issparse(a) or sp.issparse(b):
         # Σabᵀ − (Σa) mean_bᵀ − mean_a (Σb)ᵀ + n mean_a mean_bᵀ
         product = a.T.astype(np.float64) @ b.astype(np.float64)
         result = product.toarray() if sp.issparse(product) else product
-        result = result - np.outer(total(a), mean_b) - np.outer(mean_a, total(b) - a.shape[0] * mean_b)
-        if extra_a is not None and extra_b is not None:
-            result += np.outer(extra_a, extra_b)
-        return result
+        return result - np.outer(total(a), mean_b) - np.outer(mean_a, total(b) - a.shape[0] * mean_b)
     result = np.zeros((a.shape[1], b.shape[1]))
-    for block_a, block_b in zip(centred_blocks(a, mean_a, extra_a), centred_blocks(b, mean_b, extra_b), strict=True):
+    for block_a, block_b in zip(centred_blocks(a, mean_a), centred_blocks(b, mean_b), strict=True):
         result += block_a.T @ block_b
     return result
 

@@ -84,7 +84,7 @@ class LinearLabelSpace(LabelSpace):
         ValueError
             When that is more than were fitted.
         """
-        check_is_fitted(self, "directions_")
+        self._check_fitted()
         size = self.n_dimensions(n_components, len(self.mean_))
         if size > self.n_components_:
             raise ValueError(f"{size} dimensions are requested, {self.n_components_} were fitted")
@@ -95,14 +95,19 @@ class LinearLabelSpace(LabelSpace):
         codes = self._given_codes(codes)
         return codes @ self.directions_[: codes.shape[1]] + self.mean_
 
+    def _check_fitted(self) -> None:
+        """Raise NotFittedError before `fit`; scikit-learn's check reads all tags at each call, which takes long."""
+        if not hasattr(self, "directions_"):
+            check_is_fitted(self, "directions_")
+
     def _given_labels(self, Y: Any) -> NDArray[Any]:
         """Label vectors (n×K) that `encode` was given, as a dense array; errors as of `given`."""
-        check_is_fitted(self, "directions_")
+        self._check_fitted()
         return given("Y", Y, len(self.mean_))
 
     def _given_codes(self, codes: Any) -> Array:
         """Codes (n×m) that `decode` was given; errors as of `given`."""
-        check_is_fitted(self, "directions_")
+        self._check_fitted()
         return given("codes", codes, len(self.directions_), or_fewer=self.nested)
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
