@@ -22,6 +22,7 @@ from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part
 from mlcdr.experiment.trials import Trial, TrialResult, by_family
 from mlcdr.methods.component_changes import separated
+from mlcdr.methods.composition import Decoding
 from mlcdr.methods.contracts import LabelSpace, is_fitted_to_scores
 from mlcdr.metrics import BY_LABEL, Counts, Outcome, Scores, evaluate, evaluate_labels, find
 from mlcdr.numerics.memo import metered
@@ -102,6 +103,7 @@ class _Fit:
         if output is None:
             output = estimator.output(rows.X)
         self._output = output
+        self._decoding = Decoding(estimator, output)
         self._output_seconds = time.perf_counter() - start
         self._metrics = {metric.label: (metric.name, metric.params) for metric in group.experiment.metrics}
         needs = {find(name).needs for name, _ in self._metrics.values()}
@@ -137,13 +139,13 @@ class _Fit:
             with metered() as refitting:
                 estimator.threshold_of(size)
             seconds += refitting.seconds
-        start = time.perf_counter()
-        labels = estimator.labels_of(self._output, size)
-        counts = Counts(rows.Y, labels)
-        predict_seconds = self._output_seconds + time.perf_counter() - start
+        with metered() as predicting:
+            labels = self._decoding.labels(size)
+            counts = Counts(rows.Y, labels)
+        predict_seconds = self._output_seconds + predicting.seconds
         outcome = Outcome(counts, fit_seconds=seconds, predict_seconds=predict_seconds, **self._facts)
         if self._wanted & {"scores", "top", "any"}:
-            found = estimator.scores(rows.X, self._output, size)
+            found = self._decoding.scores(rows.X, size)
             if found is not None:
                 outcome = replace(outcome, scores=Scores(rows.Y, found, experiment.keep_top))
         if self._bound is not None:

@@ -35,7 +35,7 @@ from mlcdr.methods.contracts import (
 )
 from mlcdr.methods.foreign import adapted, class_of, is_of_unknown_kind
 from mlcdr.methods.label_space.identity import Identity
-from mlcdr.methods.label_space.linear import LinearLabelSpace
+from mlcdr.methods.label_space.linear import LeadingScores, LinearLabelSpace
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.multilabel import LabelSetClassifier
 from mlcdr.methods.parts import Parts
@@ -238,12 +238,11 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         return _probabilities(self.learner_, self._transform(X))
 
     def scores(self, X: Any, output: Array, n_components: float | int | None = None) -> Array | None:
-        """Scores (n×K) of checked X (n×d), before any threshold; None where a classifier gives none.
+        """Scores (n×K) of checked X (n×d), whose `output` is given: see `Decoding.scores`."""
+        return Decoding(self, output).scores(X, n_components)
 
-        `output` and `n_components`: as for `labels_of`. It costs another prediction where a classifier decides itself.
-        """
-        if self.label_space_ is not None or self.threshold_ is not None:
-            return self._decoded(output, n_components)
+    def own_scores(self, X: Any) -> Array | None:
+        """The scores (n×K) that a classifier without label space gives of checked X (n×d); None if it gives none."""
         return _scores(self.learner_, self._transform(X)) if self.has_scores else None
 
     @property
@@ -296,7 +295,57 @@ class ComposedClassifier(Parts, LabelSetClassifier):
             raise ReturnedWrong(f"{name}.predict returned {predicted[wrong][0]} (and more) where {kind} was expected")
 
     def labels_of(self, output: Array, n_components: float | int | None = None) -> NDArray[np.uint8]:
-        """Label sets (n×K of {0, 1}) of the learner's `output`, from this one fit.
+        """Label sets (n×K of {0, 1}) of the learner's `output`, from this one fit: see `Decoding.labels`."""
+        return Decoding(self, output).labels(n_components)
+
+    def _decode(self, codes: Array) -> Array:
+        """The scores (n×K) that codes (n×m) decode to."""
+        return self.completed(self.label_space_.decode(codes), len(codes))
+
+    def completed(self, scores: Any, n: int) -> Array:
+        """The scores (n×K) that the label space has decoded, checked, and with those of labels that do not vary."""
+        space = self.label_space_
+        found: Array = check_matrix(space, "decode", scores, n, self.n_labels_, "scores")
+        if not len(self._constant) or contracts.decodes_constants(space):
+            return found
+        found = np.array(found)
+        absence = 2 * contracts.score_boundary(space) - 1
+        found[:, self._constant] = np.where(self._constant_values > 0, 1.0, absence)
+        return found
+
+    def _transform(self, X: Any) -> Any:
+        steps = self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]
+        for step, following in zip(steps, [*steps[1:], self.learner_], strict=bool(steps)):
+            X = transform(step, X)
+            if contracts.takes_gaps(step) and contracts.has_gaps(X):
+                contracts.check_features(following, "gaps")
+        return contracts.as_taken(X)
+
+
+class Decoding:
+    """What the learner's output for some rows decodes to, at one size of the code after the other, from one fit.
+
+    Sizes in ascending order cost least. The latest is kept, since label sets and scores are often both asked for.
+
+    Parameters
+    ----------
+    classifier : ComposedClassifier
+        Fitted.
+    output : array of shape (n, M)
+        Its `output`: codes; or, without a label space, a classifier's scores or label sets.
+    """
+
+    def __init__(self, classifier: ComposedClassifier, output: Array):
+        self._classifier, self._output = classifier, output
+        self._latest: tuple[int, Array] | None = None
+        space = classifier.label_space_
+        if isinstance(space, LinearLabelSpace) and type(space).decode is LinearLabelSpace.decode:
+            self._decode = LeadingScores(output, space.directions_, space.mean_).of
+        else:
+            self._decode = lambda size: space.decode(output[:, :size])
+
+    def labels(self, n_components: float | int | None = None) -> NDArray[np.uint8]:
+        """Label sets (n×K of {0, 1}).
 
         Parameters
         ----------
@@ -309,36 +358,30 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         ValueError
             When `n_components` means more dimensions than were fitted.
         """
-        if self.label_space_ is None:
-            return output.astype(np.uint8) if self.threshold_ is None else _apply(self.threshold_, output)
-        return _apply(self.threshold_of(n_components), self._decoded(output, n_components))
+        classifier = self._classifier
+        if classifier.label_space_ is None and classifier.threshold_ is None:
+            return self._output.astype(np.uint8)
+        return _apply(classifier.threshold_of(n_components), self._decoded(n_components))
 
-    def _decoded(self, output: Array, n_components: float | int | None) -> Array:
-        """The scores (n×K) that the leading dimensions of a code decode to, or that a classifier's output is."""
-        if self.label_space_ is None:
-            return output
-        if n_components is not None:
-            output = output[:, : self.label_space_.size_of(n_components)]
-        return np.asarray(self._decode(output))
+    def scores(self, X: Any, n_components: float | int | None = None) -> Array | None:
+        """Scores (n×K), before any threshold; None where a classifier gives none. Parameters and errors as `labels`.
 
-    def _decode(self, codes: Array) -> Array:
-        """The scores (n×K) that codes (n×m) decode to."""
-        scores = self.label_space_.decode(codes)
-        found: Array = check_matrix(self.label_space_, "decode", scores, len(codes), self.n_labels_, "scores")
-        if not len(self._constant) or contracts.decodes_constants(self.label_space_):
-            return found
-        found = np.array(found)
-        absence = 2 * contracts.score_boundary(self.label_space_) - 1
-        found[:, self._constant] = np.where(self._constant_values > 0, 1.0, absence)
-        return found
+        X, the checked rows (n×d), are predicted once more where a classifier decides itself.
+        """
+        classifier = self._classifier
+        if classifier.label_space_ is None and classifier.threshold_ is None:
+            return classifier.own_scores(X)
+        return self._decoded(n_components)
 
-    def _transform(self, X: Any) -> Any:
-        steps = self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]
-        for step, following in zip(steps, [*steps[1:], self.learner_], strict=bool(steps)):
-            X = transform(step, X)
-            if contracts.takes_gaps(step) and contracts.has_gaps(X):
-                contracts.check_features(following, "gaps")
-        return contracts.as_taken(X)
+    def _decoded(self, n_components: float | int | None) -> Array:
+        space = self._classifier.label_space_
+        if space is None:
+            return self._output
+        size = self._output.shape[1] if n_components is None else space.size_of(n_components)
+        if self._latest is None or self._latest[0] != size:
+            scores = self._classifier.completed(self._decode(size), len(self._output))
+            self._latest = size, np.asarray(scores)
+        return self._latest[1]
 
 
 def _apply(threshold: Any, scores: Array) -> NDArray[Any]:

@@ -84,8 +84,7 @@ class Part(BaseEstimator):
     @cache
     def _get_param_names(cls) -> list[str]:
         """The parameters' names; scikit-learn reads them from the constructor at each call, which takes long."""
-        names: list[str] = super()._get_param_names()
-        return names
+        return super()._get_param_names()
 
     @classmethod
     def warm_up(cls) -> None:

@@ -11,6 +11,7 @@ from sklearn.random_projection import GaussianRandomProjection
 import mlcdr
 from mlcdr.methods import registry
 from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.label_space import linear
 from mlcdr.methods.label_space.kernel import KernelLabelSpace
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -277,3 +278,14 @@ def test_random_projection_is_scikit_learns_with_inverse_components(m):
     decoded = ours.decode(codes)
     np.testing.assert_allclose(decoded, theirs.inverse_transform(codes) + Y.mean(0), atol=1e-10)
     assert np.std(ours.directions_) == pytest.approx(1, abs=0.2)
+
+
+def test_the_scores_of_leading_dimensions_do_not_depend_on_which_were_asked_for_before(monkeypatch):
+    monkeypatch.setattr(linear, "_BLOCK", 4)
+    rng = np.random.default_rng(0)
+    codes, directions, mean = rng.standard_normal((30, 13)), rng.standard_normal((13, 20)), rng.standard_normal(20)
+    scores = linear.LeadingScores(codes, directions, mean)
+    for m in (3, 4, 9, 13, 8, 2, 12):
+        found = scores.of(m)
+        np.testing.assert_allclose(found, codes[:, :m] @ directions[:m] + mean, atol=1e-13)
+        np.testing.assert_array_equal(found, linear.LeadingScores(codes, directions, mean).of(m))
