@@ -11,6 +11,7 @@ any other does not get them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar
 
@@ -340,7 +341,7 @@ class Decoding:
         self._latest: tuple[int, Array] | None = None
         space = classifier.label_space_
         if isinstance(space, LinearLabelSpace) and type(space).decode is LinearLabelSpace.decode:
-            self._decode = LeadingScores(output, space.directions_, space.mean_).of
+            self._decode: Callable[[int], Any] = LeadingScores(output, space.directions_, space.mean_).of
         else:
             self._decode = lambda size: space.decode(output[:, :size])
 

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 # A feature that keeps less than this share of its sum of squares when rows are taken away is summed again.
 _CANCELLED = 1e-4
+_KEPT = 1e6  # entries of a block that is kept at most
 
 
 class AllRows:
@@ -67,7 +68,7 @@ class AllRows:
 class CentredRows:
     """Rows of A (m×d, dense or sparse) less a mean (d,), and one row more, which is not: their sums.
 
-    Dense rows less their mean are kept if they make one block, since every sum needs them.
+    Dense rows less their mean are kept if they make one small block, since every sum needs them.
     """
 
     def __init__(self, rows: Any, mean: Array, extra: Array):
@@ -79,7 +80,7 @@ class CentredRows:
         if self._kept is not None:
             return self._kept
         blocks = sums.centred_blocks(self.rows, self.mean, self.extra)
-        if self.rows.shape[0] > sums.BLOCK:
+        if self.rows.shape[0] > sums.BLOCK or self.rows.shape[0] * len(self.mean) > _KEPT:
             return blocks
         self._kept = list(blocks)
         return self._kept
