@@ -205,17 +205,27 @@ def _fit_wide(whole: Moments, ridge: float, labels: Array) -> _Whole:
 
 def _basis(whole: Moments, found: Cholesky | PivotedCholesky, ridge: float) -> Array | None:
     """Q (n×(d+1), without columns that are 0); None where it is not orthonormal, and cannot be made so."""
-    X = whole.rows()[0]
+    basis = np.zeros((0, 0))
+    start = 0
     # Qᵀ is what a factorisation makes of Xᵀ, as it makes QᵀZ of XᵀZ
-    inner = np.vstack([found.whiten(block.T, None).T for block in centred_blocks(X, whole.mean_x)])
-    live = inner.any(axis=0)  # not those of constant features
-    inner = inner if live.all() else np.ascontiguousarray(inner[:, live])
+    for block in centred_blocks(whole.rows()[0], whole.mean_x):
+        part = found.whiten(block.T, None).T
+        if not len(basis):
+            basis = np.empty((whole.n, part.shape[1] + 1))
+            basis[:, -1] = whole.n**-0.5
+        basis[start : start + len(part), :-1] = part
+        start += len(part)
+    live = basis.any(axis=0)  # not those of constant features
+    if not live.all():
+        basis = np.ascontiguousarray(basis[:, live])
     if ridge == 0:
+        inner = basis[:, :-1]
         orthonormal = _orthonormal(inner)
         if orthonormal is None:
             return None
-        inner = orthonormal
-    return np.column_stack([inner, np.full(whole.n, whole.n**-0.5)])
+        if orthonormal is not inner:
+            inner[:] = orthonormal
+    return basis
 
 
 def _symmetric(square: Array) -> Array:
