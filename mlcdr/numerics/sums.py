@@ -66,6 +66,15 @@ def symmetric(lower: Array) -> Array:
     return full
 
 
+def mirrored(lower: Array) -> Array:
+    """The same in place, without a second matrix of that size."""
+    for start in range(0, len(lower), BLOCK):
+        stop = start + BLOCK
+        lower[start:stop, stop:] = lower[stop:, start:stop].T
+        lower[start:stop, start:stop] = symmetric(lower[start:stop, start:stop])
+    return lower
+
+
 def dense(a: Any) -> Array:
     """`a` as a dense array of doubles; a sparse one in row order, whatever its class."""
     return np.asarray(a.toarray(order="C") if sp.issparse(a) else a, dtype=np.float64)

@@ -133,6 +133,41 @@ def test_splits_and_methods_share_one_kernel_matrix_and_one_solve(count, solver)
     assert count["solve"] == 2 * (1 + 4)
 
 
+@pytest.mark.parametrize("name", ["plain", "dependent", "sparse counts"])
+def test_rows_left_out_are_predicted_as_by_a_fit_to_the_others(name, count):
+    X, Y = problem(name)
+    left = np.array([80, 3, 41, 40, 119, 7, 10, 0])  # in no order
+    Y[3, 4] = 1  # a label that has no positive row but one left out
+    part = Moments.from_arrays(X, Y).without(left)
+    kept = np.delete(np.arange(120), left)
+    Z = Y[kept] - Y[kept].mean(0)
+    K = rbf_kernel(X[kept], gamma=0.1)
+    A = np.linalg.solve(K + 0.2 * np.eye(112), Z)
+    F = K @ A
+    regression = KernelRegression(Kernel("gaussian", 0.1), 0.2)
+    expected = rbf_kernel(X[left], X[kept], gamma=0.1) @ A + Y[kept].mean(0)
+    np.testing.assert_allclose(regression.predict_left_out(part), expected, atol=1e-10)
+    np.testing.assert_allclose(regression.explained_scatter(part), Z.T @ F + F.T @ Z - F.T @ F, atol=1e-9)
+    matrix = np.random.default_rng(0).standard_normal((6, 2))
+    codes = part.map_labels(np.full(6, 0.2), matrix)
+    np.testing.assert_allclose(regression.predict_left_out(codes), (expected - 0.2) @ matrix, atol=1e-10)
+    assert count == {"matrix": 1, "solve": 0}
+
+
+def test_a_fit_decides_where_much_is_left_out_or_digits_would_be_lost(monkeypatch):
+    X, Y = problem("plain")
+    whole = Moments.from_arrays(X, Y)
+    few, kernel = np.arange(15), Kernel("gaussian", 0.1)
+    assert KernelRegression(kernel, 0.2).predict_left_out(whole.without(few)) is not None
+    assert KernelRegression(kernel, 0.2).predict_left_out(whole) is None
+    assert KernelRegression(kernel, 0.2).predict_left_out(whole.without(np.arange(16))) is None
+    assert KernelRegression(kernel, 0.2).predict_left_out(whole.without(few).without(few)) is None
+    assert KernelRegression(kernel, 0.2, "eigen").predict_left_out(whole.without(few)) is None
+    assert KernelRegression(kernel, 1e-7).predict_left_out(whole.without(few)) is None
+    monkeypatch.setattr(kernels, "_ENTRIES", 120**2 - 1)
+    assert KernelRegression(kernel, 0.2).predict_left_out(whole.without(few)) is None
+
+
 def test_parts_of_parts_slice_the_whole(count):
     X, Y = problem("plain")
     whole = Moments.from_arrays(X, Y)

@@ -21,7 +21,9 @@ class KernelRidge(Regressor):
     It minimises ‖f(X) − Z‖² + α‖f − z̄‖² in the kernel's space of functions. The targets are centred (the kernel is
     not), so that a Gaussian kernel predicts their mean far from all training rows. Where α is below the rounding of K's
     eigenvalues, this is the limit α → 0. Cost: n² products of rows (in an experiment, once for a data set), n³/3 and
-    2n²q; q and the number of dimensions of a code hardly matter. Memory: 8n² bytes, twice.
+    2n²q; q and the number of dimensions of a code hardly matter. Memory: 8n² bytes, twice. In an experiment that leaves
+    out no more than an eighth of up to 7,700 rows, K + αI of all rows is inverted once (n³); a split costs m³/3 and
+    2nmK, m the rows left out.
 
     Parameters
     ----------
@@ -79,6 +81,10 @@ class KernelRidge(Regressor):
         self.intercept_ = moments.mean_y
         self.dual_coef_ = self.kernel_regression().coefficients(moments)
         return self
+
+    def predict_left_out(self, moments: Moments) -> Array | None:
+        """Predictions (m×q) for the rows left out, from the inverse of K + αI of all rows (`numerics.kernels`)."""
+        return self.kernel_regression().predict_left_out(moments)
 
     def predict_valid(self, X: Any) -> Array:
         """Predictions (m×q) of checked X (m×d). Cost: mn products of rows and 2mnq."""
