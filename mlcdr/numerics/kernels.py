@@ -7,7 +7,7 @@ With K (n×n), K_ij = k(x_i, x_j), and Z (n×K) the centred labels, the regressi
 The targets are centred, the kernel is not: the intercept is ȳ. A kernel matrix is computed once for a whole data set
 and sliced for each split; a split's A and F serve all methods and all numbers of dimensions: codes are linear in Z.
 
-Where few of the rows are left out, P = (K + αI)⁻¹ of all rows serves every split. With T the m rows left out, ȳ the mean
+Where few rows are left out, P = (K + αI)⁻¹ of all rows serves every split. With T the m rows left out, ȳ the mean
 labels of the others and R = P(Y − 1ȳᵀ), the regression on the others misses T by E, and has the coefficients A:
 
     P_TT E = R_T,    A = R − P_·T E (0 on T).
@@ -50,8 +50,8 @@ _DENSE_ONLY = ("additive_chi2", "chi2")  # to scikit-learn
 _MATRICES = 4  # kernel matrices kept for a data set
 _DECOMPOSITIONS = 1  # eigendecompositions kept for a training set
 _ROWS = 2048  # rows predicted at a time
-# Rows left out are predicted from P of all rows where they are no more than this share, P has no more entries than this,
-# and α is no smaller than this beside tr K: K + αI has an inverse to eight digits then.
+# Rows left out are predicted from P of all rows where they are no more than this share, P has no more entries than
+# this, and α is no smaller than this beside tr K: K + αI has an inverse to eight digits then.
 _SHARE = 1 / 8
 _ENTRIES = 6e7
 _CLOSED = 1e-8
