@@ -274,9 +274,8 @@ def test_penalised_least_squares_of_dependent_features_are_exact(n, scale, quadr
     penalty, h = np.arange(1, 7), np.arange(1, n + 1) % 4 + 1
     Q = scale**2 * more.astype(object).T @ more.astype(object) if quadratic else np.zeros((6, 6), dtype=object)
     expected = solution_of(X.T @ (h[:, None] * X) + np.diag(penalty.astype(object)) + Q, X.T @ (h[:, None] * Y))
-    found = row_sparse.penalised(
-        X.astype(float), h.astype(float), penalty.astype(float), Y.astype(float), Q.astype(float) if quadratic else None
-    )
+    regression = row_sparse.Penalised(X.astype(float), Q.astype(float) if quadratic else None)
+    found = regression.solve(h.astype(float), penalty.astype(float), Y.astype(float))
     np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
 
 
