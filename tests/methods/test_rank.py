@@ -279,6 +279,19 @@ def test_penalised_least_squares_of_dependent_features_are_exact(n, scale, quadr
     np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_penalised_least_squares_decompose_their_rows_once(quadratic, monkeypatch):
+    X, Y, more = sums_of_columns(1)
+    X, Q, h = 1e8 * X, 1e16 * more.T @ more if quadratic else None, np.ones(len(X))
+    penalties = [np.ones(6), np.arange(1.0, 7)]
+    anew = [row_sparse.Penalised(X, Q).solve(h, penalty, Y) for penalty in penalties]
+    calls = []
+    monkeypatch.setattr(row_sparse._RowAxes, "of", lambda X, find=row_sparse._RowAxes.of: calls.append(X) or find(X))
+    regression = row_sparse.Penalised(X, Q)
+    np.testing.assert_array_equal([regression.solve(h, penalty, Y) for penalty in penalties], anew)
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize("weight", [1.0, 1e-12, 1e-20])
 def test_a_graph_does_not_hide_the_weights_of_its_rows(weight):
     """(H + L)V = HB: on each component, of two here, the weighted means of V and B are the same."""
