@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -95,50 +96,58 @@ def _lower_scatter(X: Any, h: Array) -> Array:
     return lower
 
 
-def penalised(
-    X: Any,
-    h: Array,
-    penalty: Array,
-    target: Array,
-    quadratic: Array | None = None,
-    scatter: Array | None = None,
-) -> Array:
-    """W (d×k) that minimises Σ h_i‖W'x_i − t_i‖² + Σ penalty_j‖W_j‖² + Tr(WᵀQW), Q = `quadratic` (d×d) or 0.
+class Penalised:
+    """Penalised least squares of rows X (n×d) that are solved again and again, as weights, penalty and targets change.
 
-    (XᵀHX + diag(penalty) + Q)⁻¹XᵀHT by Cholesky; where n < d and Q = 0, from the n×n side:
-    P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter (`scatter`, where it is known). All h and penalties must be
-    positive. Where the sum has lost the penalty in rounding, W is found in the range of Xᵀ (and of Q), with X made
-    dense, by an SVD of it and a QR factorisation.
+    `quadratic` (d×d): Q, or None for 0. `scatter` (d×d): XᵀHX, where it is known, of an H that does not change.
     """
-    n, d = X.shape
-    if quadratic is None and n < d:
-        inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
-        solve = _by_cholesky(inner, 1 / h)
-        return _from_rows(X, h, penalty, target) if solve is None else (X.T @ solve(target)) / penalty[:, None]
-    matrix = _lower_scatter(X, h) if scatter is None else scatter
-    if quadratic is not None:
-        matrix = matrix + quadratic.T  # in the same order in memory, and symmetric
-    solve = _by_cholesky(matrix, penalty)
-    return _from_rows(X, h, penalty, target, quadratic) if solve is None else solve(X.T @ (h[:, None] * target))
 
+    def __init__(self, X: Any, quadratic: Array | None = None, scatter: Array | None = None):
+        self._X, self._quadratic, self._scatter = X, quadratic, scatter
 
-def _from_rows(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:
-    """As `penalised`, by least squares in the row space: there rows √h(x, t) stand above those of the roots of Q and of
-    the penalty, and none depends on others but by the penalty. The largest rows first, so that each keeps its digits.
-    """
-    n, rows = X.shape[0], sums.dense(X)
-    if quadratic is not None:
-        unit = inverse_root(np.diag(quadratic))
-        rows = np.vstack([rows, _root(quadratic * unit * unit[:, None]) / np.where(unit > 0, unit, 1.0)])
-    space = _RowSpace.of(rows, penalty)
-    root = np.sqrt(h)[:, None]
-    left = np.vstack([root * space.rows[:n], space.rows[n:], space.lift])
-    right = np.vstack([root * target, np.zeros((len(left) - n, target.shape[1]))])
-    order = np.argsort(-np.abs(left).max(axis=1, initial=0.0), kind="stable")
-    basis, upper, pivots = scipy.linalg.qr(left[order], mode="economic", pivoting=True, check_finite=False)
-    y = np.empty((len(upper), target.shape[1]))
-    y[pivots] = scipy.linalg.solve_triangular(upper, basis.T @ right[order], check_finite=False)
-    return space.outward(y)
+    def solve(self, h: Array, penalty: Array, target: Array) -> Array:
+        """W (d×k) that minimises Σ h_i‖W'x_i − t_i‖² + Σ penalty_j‖W_j‖² + Tr(WᵀQW).
+
+        (XᵀHX + diag(penalty) + Q)⁻¹XᵀHT by Cholesky; where n < d and Q = 0, from the n×n side:
+        P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter. All h and penalties must be positive. Where the sum
+        has lost the penalty in rounding, W is found in the range of Xᵀ (and of Q), with X made dense, by an SVD of it,
+        which serves all further W, and a QR factorisation.
+        """
+        X, quadratic = self._X, self._quadratic
+        n, d = X.shape
+        if quadratic is None and n < d:
+            inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
+            solve = _by_cholesky(inner, 1 / h)
+            return self._from_rows(h, penalty, target) if solve is None else (X.T @ solve(target)) / penalty[:, None]
+        matrix = _lower_scatter(X, h) if self._scatter is None else self._scatter
+        if quadratic is not None:
+            matrix = matrix + quadratic.T  # in the same order in memory, and symmetric
+        solve = _by_cholesky(matrix, penalty)
+        return self._from_rows(h, penalty, target) if solve is None else solve(X.T @ (h[:, None] * target))
+
+    def _from_rows(self, h: Array, penalty: Array, target: Array) -> Array:
+        """As `solve`, by least squares in the row space: there rows √h(x, t) stand above those of the roots of Q and of
+        the penalty, and none depends on others but by the penalty. The largest rows first, so that each keeps its
+        digits.
+        """
+        n, space = self._X.shape[0], self._axes.weigh(penalty)
+        root = np.sqrt(h)[:, None]
+        left = np.vstack([root * space.rows[:n], space.rows[n:], space.lift])
+        right = np.vstack([root * target, np.zeros((len(left) - n, target.shape[1]))])
+        order = np.argsort(-np.abs(left).max(axis=1, initial=0.0), kind="stable")
+        basis, upper, pivots = scipy.linalg.qr(left[order], mode="economic", pivoting=True, check_finite=False)
+        y = np.empty((len(upper), target.shape[1]))
+        y[pivots] = scipy.linalg.solve_triangular(upper, basis.T @ right[order], check_finite=False)
+        return space.outward(y)
+
+    @cached_property
+    def _axes(self) -> _RowAxes:
+        """Those of X and of the root of Q."""
+        rows, quadratic = sums.dense(self._X), self._quadratic
+        if quadratic is not None:
+            unit = inverse_root(np.diag(quadratic))
+            rows = np.vstack([rows, _root(quadratic * unit * unit[:, None]) / np.where(unit > 0, unit, 1.0)])
+        return _RowAxes.of(rows)
 
 
 def _by_cholesky(matrix: Array, penalty: Array, sizes: Array | None = None) -> Operator | None:
@@ -166,6 +175,48 @@ def _root(matrix: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class _RowAxes:
+    """Some rows (n×d) of rank r by the singular vectors of theirs with columns of unit length.
+
+    Attributes
+    ----------
+    left : array of shape (n, r)
+        The rows are these times `right`, and `unit`.
+    right : array of shape (r, d)
+        Orthonormal.
+    unit : array of shape (d,)
+        The lengths of the columns; 1 where there is none.
+    """
+
+    left: Array
+    right: Array
+    unit: Array
+
+    @classmethod
+    def of(cls, rows: Array) -> _RowAxes:
+        """From the rows; for the rank see `linalg.rounding_of_unit_columns`."""
+        square = sums.squares(rows)
+        unit = np.sqrt(np.where(square > 0, square, 1.0))
+        left, s, right = scipy.linalg.svd(rows / unit, full_matrices=False, check_finite=False)
+        kept = s > rounding_of_unit_columns(*rows.shape)
+        return cls(left[:, kept] * s[kept], right[kept], unit)
+
+    def weigh(self, penalty: Array) -> _RowSpace:
+        """What a penalty (d,) makes of them.
+
+        The QR factorisation of √P⁻¹N has its largest rows first and columns pivoted, so that each row keeps its digits.
+        """
+        unit, root = self.unit, np.sqrt(penalty)
+        order = np.argsort(-unit / root, kind="stable")
+        basis, upper, pivots = scipy.linalg.qr(
+            ((unit / root)[:, None] * self.right.T)[order], mode="economic", pivoting=True, check_finite=False
+        )
+        basis = basis[np.argsort(order)]
+        lift = scipy.linalg.solve_triangular(upper, np.eye(len(upper)), trans="T", check_finite=False)
+        return _RowSpace(self.left[:, pivots], self.right[pivots] / unit, lift, basis, root)
+
+
+@dataclass(frozen=True)
 class _RowSpace:
     """The w (d,) that are the shortest, √penalty·w, of all with the same products with some rows (n×d) of rank r.
 
@@ -189,25 +240,6 @@ class _RowSpace:
     basis: Array  # d×r, orthonormal: that of √P⁻¹N
     root: Array  # √penalty
 
-    @classmethod
-    def of(cls, rows: Array, penalty: Array) -> _RowSpace:
-        """From the rows, by an SVD of them with columns of unit length (`linalg.rounding_of_unit_columns`).
-
-        The QR factorisation of √P⁻¹N has its largest rows first and columns pivoted, so that each row keeps its digits.
-        """
-        square = sums.squares(rows)
-        unit, root = np.sqrt(np.where(square > 0, square, 1.0)), np.sqrt(penalty)
-        left, s, right = scipy.linalg.svd(rows / unit, full_matrices=False, check_finite=False)
-        kept = s > rounding_of_unit_columns(*rows.shape)
-        order = np.argsort(-unit / root, kind="stable")
-        basis, upper, pivots = scipy.linalg.qr(
-            ((unit / root)[:, None] * right[kept].T)[order], mode="economic", pivoting=True, check_finite=False
-        )
-        basis = basis[np.argsort(order)]
-        left, right = (left[:, kept] * s[kept])[:, pivots], right[kept][pivots]
-        lift = scipy.linalg.solve_triangular(upper, np.eye(len(upper)), trans="T", check_finite=False)
-        return cls(left, right / unit, lift, basis, root)
-
     def outward(self, y: Array) -> Array:
         """The w (d×q) of y (r×q)."""
         return self.basis @ (self.lift @ y) / self.root[:, None]
@@ -218,7 +250,7 @@ def _in_row_space(matrix: Array, penalty: Array, rows: Any) -> Operator:
 
     With A = NĀNᵀ and B = Nb it is w of the y with (Ā + M⁻¹)y = b: see `_RowSpace`.
     """
-    space = _RowSpace.of(sums.dense(rows), penalty)
+    space = _RowAxes.of(sums.dense(rows)).weigh(penalty)
     stacked = np.vstack([_root(space.inward @ matrix @ space.inward.T), space.lift])
     upper = scipy.linalg.qr(stacked, mode="r", check_finite=False)[0][: len(space.lift)]
 

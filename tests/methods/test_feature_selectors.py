@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from mlcdr import CSFS, MIFS, PCA, READER, RFS, SCCA, ComposedClassifier, FScore, LeastSquares, LocalMLFS, Wrapper
-from mlcdr.methods.feature_space import mifs
+from mlcdr.methods.feature_space import mifs, scca
 from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 
@@ -183,6 +184,17 @@ def test_scca_is_the_generalised_eigenproblem(beta):
     for ours, theirs in zip(step.components_, vectors.real[:d, order].T, strict=True):
         cosine = abs(ours @ theirs) / (np.linalg.norm(ours) * np.linalg.norm(theirs))
         np.testing.assert_allclose(cosine, 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("with_more", [False, True])
+def test_scca_of_several_beta_shares_the_axes_of_the_rows(with_more, monkeypatch):
+    X, Y, unlabelled = data()
+    moments = Moments.from_arrays(X, Y).with_unlabelled(unlabelled if with_more else None)
+    anew = [SCCA(beta=beta).fit(X, Y, unlabelled if with_more else None).components_ for beta in (0.1, 0.9)]
+    calls = []
+    monkeypatch.setattr(scca, "axis_coordinates", lambda m, find=scca.axis_coordinates: calls.append(m) or find(m))
+    np.testing.assert_array_equal([SCCA(beta=beta).fit_moments(moments).components_ for beta in (0.1, 0.9)], anew)
+    assert len(calls) == 1
 
 
 def test_scca_without_labels_is_pca_of_all_rows():

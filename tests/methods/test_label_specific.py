@@ -10,6 +10,7 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics.pairwise import cosine_similarity
 
 from mlcdr import LIFT, LLSF, LinearSVM, Ridge
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
 
 
@@ -84,6 +85,22 @@ def test_llsf_fits_each_label_to_its_own_features(base):
     nothing = LLSF(base, beta=1e6).fit(X, Y)
     assert not any(len(chosen) for chosen in nothing.features_)
     np.testing.assert_array_equal(nothing.predict(X), np.repeat([Y.mean(axis=0) > 0.5], len(X), axis=0))
+
+
+@pytest.mark.parametrize(("seed", "shared"), [(0, True), (None, False)])
+def test_points_of_a_search_with_the_same_features_of_a_label_share_its_model(seed, shared):
+    X, Y = problem("plain")
+    base = LinearSVM(random_state=seed)
+    moments = Moments.from_arrays(X, Y)
+    first, same, other = (LLSF(base, beta=beta).fit_moments(moments) for beta in (1e-9, 1e-8, 4.0))
+    anew = LLSF(base, beta=4.0).fit(X, Y)
+    for k, (mine, yours) in enumerate(zip(first.links_, same.links_, strict=True)):
+        if len(np.unique(Y[:, k])) == 2:
+            assert len(same.features_[k]) == X.shape[1]
+            assert (mine.model is yours.model) == shared
+    assert any(0 < len(chosen) < X.shape[1] for chosen in other.features_)
+    if shared:
+        np.testing.assert_array_equal(other.decision_function(X), anew.decision_function(X))
 
 
 def test_lift_is_that_of_plain_loops():

@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
 
 from mlcdr import BinaryRelevance, LinearSVM
+from mlcdr.methods.learners import linear_svm
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
@@ -37,11 +38,16 @@ def test_it_is_at_the_minimum(solver, name, C):
     np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), model.decision_function(X), atol=1e-5)
 
 
+@pytest.mark.parametrize("without_private", [False, True])
+@pytest.mark.parametrize("zeros_below", [0.5, 1.0])  # few enough for an array, and so many that it becomes sparse
 @pytest.mark.parametrize("solver", ["primal", "dual"])
-def test_it_is_that_of_scikit_learn_to_the_last_bit(solver):
-    """Its LIBLINEAR is called without its checks."""
+def test_it_is_that_of_scikit_learn_to_the_last_bit(solver, zeros_below, without_private, monkeypatch):
+    """Its LIBLINEAR is called without its checks; where it is no longer found, `LinearSVC` is called."""
+    if without_private:
+        monkeypatch.setattr(linear_svm, "liblinear", None)
     X, Y = problem("plain")
-    X = np.where(np.abs(X) < 0.5, 0.0, X * np.logspace(0, 0.5, X.shape[1]))
+    X = np.where(np.abs(X) < zeros_below, 0.0, X * np.logspace(0, 0.5, X.shape[1]))
+    assert sp.issparse(linear_svm._rows(X)) == (zeros_below == 1.0)
     theirs = LinearSVC(dual=solver == "dual", max_iter=10_000, random_state=7).fit(X, Y[:, 0])
     wide = sp.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
@@ -55,8 +61,19 @@ def test_it_is_that_of_scikit_learn_to_the_last_bit(solver):
         np.testing.assert_array_equal(model.coef_, expected.coef_)
         np.testing.assert_array_equal(model.intercept_, expected.intercept_)
         assert model.n_iter_ == expected.n_iter_
-    with pytest.warns(ConvergenceWarning, match="more iterations are needed"):
+    with pytest.warns(ConvergenceWarning, match="iterations"):
         LinearSVM(solver=solver, max_iter=1, random_state=7).fit(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_labels_of_the_same_rows_share_what_is_made_of_them(form, monkeypatch):
+    X, Y = problem("plain")
+    of_each = [LinearSVM(random_state=0).fit(form(X), y).coef_ for y in Y.T]
+    calls = []
+    monkeypatch.setattr(linear_svm, "_rows", lambda X, make=linear_svm._rows: calls.append(X) or make(X))
+    links = BinaryRelevance(LinearSVM(random_state=0)).fit(form(X), Y).links_
+    assert len(calls) == 1
+    np.testing.assert_array_equal([link.model.coef_ for link in links], of_each)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

@@ -274,10 +274,22 @@ def test_penalised_least_squares_of_dependent_features_are_exact(n, scale, quadr
     penalty, h = np.arange(1, 7), np.arange(1, n + 1) % 4 + 1
     Q = scale**2 * more.astype(object).T @ more.astype(object) if quadratic else np.zeros((6, 6), dtype=object)
     expected = solution_of(X.T @ (h[:, None] * X) + np.diag(penalty.astype(object)) + Q, X.T @ (h[:, None] * Y))
-    found = row_sparse.penalised(
-        X.astype(float), h.astype(float), penalty.astype(float), Y.astype(float), Q.astype(float) if quadratic else None
-    )
+    regression = row_sparse.Penalised(X.astype(float), Q.astype(float) if quadratic else None)
+    found = regression.solve(h.astype(float), penalty.astype(float), Y.astype(float))
     np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_penalised_least_squares_decompose_their_rows_once(quadratic, monkeypatch):
+    X, Y, more = sums_of_columns(1)
+    X, Q, h = 1e8 * X, 1e16 * more.T @ more if quadratic else None, np.ones(len(X))
+    penalties = [np.ones(6), np.arange(1.0, 7)]
+    anew = [row_sparse.Penalised(X, Q).solve(h, penalty, Y) for penalty in penalties]
+    calls = []
+    monkeypatch.setattr(row_sparse._RowAxes, "of", lambda X, find=row_sparse._RowAxes.of: calls.append(X) or find(X))
+    regression = row_sparse.Penalised(X, Q)
+    np.testing.assert_array_equal([regression.solve(h, penalty, Y) for penalty in penalties], anew)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("weight", [1.0, 1e-12, 1e-20])

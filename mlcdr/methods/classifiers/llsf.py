@@ -14,6 +14,7 @@ from typing_extensions import Self
 from mlcdr.methods.chains.links import Link
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
 from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.learners.binary import LinearBinaryClassifier
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
@@ -86,15 +87,26 @@ class LLSF(MetaClassifier):
         self._fixed = [k for k, chosen in enumerate(self.features_) if not len(chosen) or abs(self._usual[k]) == 0.5]
         self.links_ = []
         if self.estimator is not None:
-            self.links_ = [self._link(X[:, chosen], Y[:, k], k) for k, chosen in enumerate(self.features_)]
+            self.links_ = [self._link(moments, Y[:, k], k) for k in range(Y.shape[1])]
         return self
 
-    def _link(self, X: Any, y: Array, label: int) -> Link:
+    def _link(self, moments: Moments, y: Array, label: int) -> Link:
+        """The link of a label; that of other points of a search for α and β, where they chose the same features."""
         if abs(self._usual[label]) == 0.5:
             return Link.of_constant_label(self.estimator, y[0])
         if label in self._fixed:
             return Link(None, self._usual[label])
-        return Link.fitted(self.estimator, Moments.from_arrays(X, y[:, None]), 0)
+        chosen, estimator = self.features_[label], self.estimator
+
+        def fit() -> Link:
+            return Link.fitted(estimator, Moments.from_arrays(moments.rows()[0][:, chosen], y[:, None]), 0)
+
+        # models that may be large are not kept, nor what is drawn again each time
+        repeats = isinstance(getattr(estimator, "random_state", 0), int)
+        if not isinstance(estimator, LinearBinaryClassifier) or not repeats:
+            return fit()
+        parameters = repr(sorted(estimator.get_params().items()))
+        return moments.once(("LLSF", label, chosen.tobytes(), type(estimator), parameters), fit)
 
     def _minimise(
         self,

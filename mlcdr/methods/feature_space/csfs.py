@@ -44,12 +44,13 @@ class CSFS(RowSparseSelector):
         c = np.where(np.arange(rows.shape[0]) < n, 1.0, self.unlabelled_weight)
         filled = np.vstack([Y, np.zeros((rows.shape[0] - n, Y.shape[1]))])
         scatter = row_sparse.weighted_scatter(rows, c) if rows.shape[0] >= d else None
+        regression = row_sparse.Penalised(rows, scatter=scatter)
         penalty = np.full(d, self.alpha)
         W = np.zeros((0, 0))
 
         def step() -> float:
             nonlocal W, penalty
-            W = row_sparse.penalised(rows, c, penalty, filled, scatter=scatter)
+            W = regression.solve(c, penalty, filled)
             predicted = dense(rows @ W)
             filled[n:] = np.clip(predicted[n:], 0.0, 1.0)
             penalty = self.alpha * row_sparse.weights(W)

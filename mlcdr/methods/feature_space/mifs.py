@@ -75,11 +75,12 @@ class MIFS(RowSparseSelector):
         scatter = (
             moments.once("scatter of raw features", lambda: row_sparse.weighted_scatter(X, ones)) if n >= d else None
         )
+        regression = row_sparse.Penalised(X, scatter=scatter)
 
         def step() -> float:
             nonlocal V, W, penalty
             P = _regress(labels, V)
-            W = row_sparse.penalised(X, ones, penalty, V, scatter=scatter)
+            W = regression.solve(ones, penalty, V)
             image, product, gram = X @ W, labels @ P, P.T @ P
             V = self._codes(image + self.beta * product, gram, laplacian, V)
             penalty = self.alpha * row_sparse.weights(W)

@@ -219,9 +219,10 @@ def reweighted(problem: Problem, find: Find, start: Array, tol: float, max_iter:
 def without_embedding(problem: Problem, Y: Array, tol: float, max_iter: int) -> tuple[Array, Array]:
     """W (d×K) and the objectives, with V = Y (r×K) as it is: a convex problem."""
     free = replace(problem, embedding=None)
+    regression = row_sparse.Penalised(free.X, free.manifold)
 
     def find(h: Array, penalty: Array, W: Array) -> tuple[Array, Array]:
-        return row_sparse.penalised(free.X, h, penalty, Y, free.manifold), Y
+        return regression.solve(h, penalty, Y), Y
 
     W, _, objective = reweighted(free, find, np.zeros((0, 0)), tol, max_iter)
     return W, objective
@@ -229,10 +230,11 @@ def without_embedding(problem: Problem, Y: Array, tol: float, max_iter: int) -> 
 
 def alternating(problem: Problem, start: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
     """Algorithm 13 from W = `start` (d×k): W, V (r×k) and the objectives."""
+    regression = row_sparse.Penalised(problem.X, problem.manifold)
 
     def find(h: Array, penalty: Array, W: Array) -> tuple[Array, Array]:
         V = row_sparse.graph_solver(h, problem.embedding)(h[:, None] * (problem.X @ W))
-        return row_sparse.penalised(problem.X, h, penalty, V, problem.manifold), V
+        return regression.solve(h, penalty, V), V
 
     return reweighted(problem, find, start, tol, max_iter)
 

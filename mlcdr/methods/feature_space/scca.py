@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
@@ -14,7 +16,42 @@ from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, depend
 from mlcdr.numerics import row_sparse
 from mlcdr.numerics.linalg import ScatterAxes, rounding_of_unit_columns
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import RankCoordinates, axis_coordinates
+from mlcdr.numerics.principal import axis_coordinates
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """The r principal axes of all rows of a training set, which no β changes.
+
+    Attributes
+    ----------
+    spread : array of shape (r,)
+        The diagonal of S̃ there.
+    cross : array of shape (r, K)
+        C there.
+    lift : function
+        From axes (r×q) to features (d×q).
+    labelled : array of shape (n, r), or None
+        The labelled rows there, about their mean; None where all rows are labelled, so that S = S̃.
+    """
+
+    spread: Array
+    cross: Array
+    lift: Callable[[Array], Array]
+    labelled: Array | None = None
+
+    @classmethod
+    def of(cls, moments: Moments) -> _Axes:
+        """From the labelled rows, and those without labels."""
+        if moments.unlabelled is None:
+            space = axis_coordinates(moments)
+            return cls(space.moments.spread(), dependence(space.moments), space.lift)
+        rows = row_sparse.stacked(moments.rows()[0], moments.unlabelled)
+        space = axis_coordinates(Moments.from_arrays(rows, np.zeros((rows.shape[0], 1))))
+        labelled = space.moments.rows()[0][: moments.n]
+        labelled = labelled - labelled.mean(axis=0)
+        cross = labelled.T @ moments.centred_labels() * dependence(moments).any()
+        return cls(space.moments.spread(), cross, space.lift, labelled)
 
 
 class SCCA(LinearFeatureSpace):
@@ -47,9 +84,9 @@ class SCCA(LinearFeatureSpace):
     beta: float = parameter(0.5, [Interval(Real, 0, 1, closed="left")])
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        space, upper, cross = self._in_axes(moments)
+        axes, upper = self._in_axes(moments)
         labels = ScatterAxes.of_scatter(moments.yy)
-        of_all, of_labels, cross = np.sqrt(space.moments.spread()), labels.singular_values, cross @ labels.axes
+        of_all, of_labels, cross = np.sqrt(axes.spread), labels.singular_values, axes.cross @ labels.axes
         inverse = scipy.linalg.solve_triangular(upper, np.eye(len(upper)))
         unit = 1 / np.sqrt(self.beta * of_labels**2 + 1 - self.beta)
         root = of_all[:, None] * inverse
@@ -61,22 +98,16 @@ class SCCA(LinearFeatureSpace):
         # of an eigenvector of the labels alone nothing is left to be a direction
         of_features = vectors[: len(upper)]
         there = np.flatnonzero(row_sparse.lengths(of_features.T) > 1e-10)[::-1][: moments.n_features]
-        return values[there], space.lift(inverse @ of_features[:, there])
+        return values[there], axes.lift(inverse @ of_features[:, there])
 
-    def _in_axes(self, moments: Moments) -> tuple[RankCoordinates, Array, Array]:
-        """The r principal axes of all rows; there R (r×r, upper triangular) with RᵀR = βS + (1−β)I, and C (r×K)."""
-        beta = self.beta
-        if moments.unlabelled is None:
-            space = axis_coordinates(moments)
-            return space, np.diag(np.sqrt(beta * space.moments.spread() + 1 - beta)), dependence(space.moments)
-        rows = row_sparse.stacked(moments.rows()[0], moments.unlabelled)
-        space = axis_coordinates(Moments.from_arrays(rows, np.zeros((rows.shape[0], 1))))
-        labelled = space.moments.rows()[0][: moments.n]
-        labelled = labelled - labelled.mean(axis=0)
-        r = labelled.shape[1]
-        stacked = np.vstack([np.sqrt(beta) * labelled, np.sqrt(1 - beta) * np.eye(r)])
-        cross = labelled.T @ moments.centred_labels()
-        return space, scipy.linalg.qr(stacked, mode="r")[0][:r], cross * dependence(moments).any()
+    def _in_axes(self, moments: Moments) -> tuple[_Axes, Array]:
+        """The principal axes of all rows; there R (r×r, upper triangular) with RᵀR = βS + (1−β)I."""
+        beta, axes = self.beta, moments.once("axes of labelled and unlabelled rows", lambda: _Axes.of(moments))
+        if axes.labelled is None:
+            return axes, np.diag(np.sqrt(beta * axes.spread + 1 - beta))
+        r = len(axes.spread)
+        stacked = np.vstack([np.sqrt(beta) * axes.labelled, np.sqrt(1 - beta) * np.eye(r)])
+        return axes, scipy.linalg.qr(stacked, mode="r")[0][:r]
 
     def _n_positive(self, relative: Array, n: int) -> int:
         """How many eigenvalues are positive: of B at unit scatter, whose blocks are (1−β)I and β times `relative`."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -57,7 +56,7 @@ class ClassTree:
     def tested_columns(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
         """The columns of X (n×d, dense or sparse) that are tested, dense, and which of them each node tests."""
         tested = np.unique(self.feature[self.feature >= 0])
-        return dense(X[:, tested]), np.searchsorted(tested, self.feature)
+        return np.ascontiguousarray(dense(X[:, tested])), np.searchsorted(tested, self.feature)
 
     def descend(
         self, block: Array, place: NDArray[np.intp], node: int, rows: NDArray[Any]
@@ -111,7 +110,7 @@ def fit_tree(
     tested, right = np.array(feature, dtype=np.int32), np.array(right_of, dtype=np.int32)
     tree = ClassTree(tested, np.array(threshold), np.arange(1, len(tested) + 1, dtype=np.int32), right, shares)
     if confidence > 0:
-        _prune(tree, X, y, rows_of, confidence)
+        _prune(tree, X, y, rows_of, n_classes, confidence)
     for node in tree.reached():  # parents first
         if len(rows_of[node]):
             shares[node] = np.bincount(y[rows_of[node]], minlength=n_classes) / len(rows_of[node])
@@ -251,32 +250,60 @@ def _best_test(rows, values, begin, end, y, whole, table, min_instances, apart):
     return chosen, cuts[chosen] if chosen >= 0 else 0.0
 
 
-def _expected(y: NDArray[np.int64], confidence: float) -> float:
-    """Errors of a leaf with these classes: those there are, and those that the upper confidence limit adds."""
-    size = len(y)
+@compiled
+def _expected(counts, confidence, quantile):  # type: ignore[no-untyped-def]
+    """Errors of a leaf with these counts of classes: those there are, and those that the upper confidence limit adds.
+
+    `quantile`: that of the normal distribution at 1 − confidence.
+    """
+    size, z = counts.sum(), quantile
     if size == 0:
         return 0.0
-    errors = _errors(y)
+    errors = size - counts.max()
     if errors < 1:
         return errors + size * (1 - confidence ** (1 / size))
     if errors + 0.5 >= size:
         return float(size)
-    f, z = (errors + 0.5) / size, NormalDist().inv_cdf(1 - confidence)
-    root = sqrt(f / size - f * f / size + z * z / (4 * size * size))
+    f = (errors + 0.5) / size
+    root = np.sqrt(f / size - f * f / size + z * z / (4 * size * size))
     return size * (f + z * z / (2 * size) + z * root) / (1 + z * z / size)
 
 
-def _errors(y: NDArray[np.int64]) -> int:
-    """How many of these classes are not the most frequent one."""
-    return len(y) - int(np.bincount(y).max(initial=0))
+@compiled
+def _expected_below(  # type: ignore[no-untyped-def]
+    node, more, feature, threshold, left, right, block, place, y, classes, confidence, quantile
+):
+    """Errors of the leaves below a node, if the rows `more` came to it beside its own; `classes` counts those of each
+    node's own. See `ClassTree.tested_columns`.
+    """
+    added = np.zeros_like(classes)
+    for row in more:
+        u = node
+        while feature[u] >= 0:
+            u = left[u] if block[row, place[u]] <= threshold[u] else right[u]
+        added[u, y[row]] += 1
+    total, waiting, n_waiting = 0.0, np.empty(len(feature), dtype=np.int64), 1
+    waiting[0] = node
+    while n_waiting:
+        n_waiting -= 1
+        u = waiting[n_waiting]
+        if feature[u] < 0:
+            total += _expected(classes[u] + added[u], confidence, quantile)
+        else:
+            waiting[n_waiting], waiting[n_waiting + 1] = left[u], right[u]
+            n_waiting += 2
+    return total
 
 
-def _prune(tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices], confidence: float) -> None:
+def _prune(
+    tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices], n_classes: int, confidence: float
+) -> None:
     """Collapse subtrees with no fewer training errors than a leaf; then, bottom up, replace a subtree by a leaf, or by
     its larger child, if that adds at most `PRUNING_SLACK` to the expected errors.
     """
     feature, threshold, left, right = tree.feature, tree.threshold, tree.left, tree.right
-    errors = [_errors(y[rows]) for rows in rows_of]
+    classes = np.array([np.bincount(y[rows], minlength=n_classes) for rows in rows_of])
+    errors = classes.sum(axis=1) - classes.max(axis=1)
     for v in reversed(range(len(feature))):  # preorder: children come after
         if feature[v] >= 0:
             own, below = errors[v], errors[left[v]] + errors[right[v]]
@@ -284,29 +311,32 @@ def _prune(tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices]
             if below >= own - GAIN_SLACK:
                 feature[v] = -1
     block, place = tree.tested_columns(X)
+    limit = confidence, NormalDist().inv_cdf(1 - confidence)
     expected = np.zeros(len(feature))  # of the subtree, as it is
     pending = [(0, False)]
     while pending:
         v, is_below_done = pending.pop()
-        as_leaf = _expected(y[rows_of[v]], confidence)
+        if feature[v] >= 0 and not is_below_done:
+            pending += [(v, True), (left[v], False), (right[v], False)]
+            continue
+        as_leaf = _expected(classes[v], *limit)
         if feature[v] < 0:
             expected[v] = as_leaf
-        elif not is_below_done:
-            pending += [(v, True), (left[v], False), (right[v], False)]
+            continue
+        as_tree = expected[left[v]] + expected[right[v]]
+        branch = max(left[v], right[v], key=lambda child: len(rows_of[child]))
+        smaller = right[v] if branch == left[v] else left[v]
+        # what the branch would err on all rows of the node
+        as_branch = _expected_below(
+            branch, rows_of[smaller], feature, threshold, left, right, block, place, y, classes, *limit
+        )
+        if as_leaf <= min(as_tree, as_branch) + PRUNING_SLACK + SAME:
+            feature[v], expected[v] = -1, as_leaf
+        elif as_branch <= as_tree + PRUNING_SLACK + SAME:
+            for each in (feature, threshold, left, right, place):
+                each[v] = each[branch]
+            for u, here in tree.descend(block, place, v, rows_of[v]):  # the rows go down again
+                rows_of[u], classes[u] = here, np.bincount(y[here], minlength=n_classes)
+            pending.append((v, False))
         else:
-            as_tree = expected[left[v]] + expected[right[v]]
-            branch = max(left[v], right[v], key=lambda child: len(rows_of[child]))
-            # what the branch would err on all rows of the node
-            as_branch = 0.0
-            for u, here in tree.descend(block, place, branch, rows_of[v]):
-                as_branch += _expected(y[here], confidence) if feature[u] < 0 else 0.0
-            if as_leaf <= min(as_tree, as_branch) + PRUNING_SLACK + SAME:
-                feature[v], expected[v] = -1, as_leaf
-            elif as_branch <= as_tree + PRUNING_SLACK + SAME:
-                for each in (feature, threshold, left, right, place):
-                    each[v] = each[branch]
-                for u, here in tree.descend(block, place, v, rows_of[v]):  # the rows go down again
-                    rows_of[u] = here
-                pending.append((v, False))
-            else:
-                expected[v] = as_tree
+            expected[v] = as_tree

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import _liblinear as liblinear  # of scikit-learn 1.6 to 1.9; not public
+from sklearn.svm import LinearSVC
 from sklearn.utils import assert_all_finite, check_random_state
+from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.contracts import CERTAIN_SCORE
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
+from mlcdr.numerics.moments import Moments
+
+try:
+    from sklearn.svm import _liblinear as liblinear  # of scikit-learn 1.6 to 1.9; not public
+except ImportError:  # then `LinearSVC` finds the same w in more time: it checks the features again for each label
+    liblinear = None
 
 _PRIMAL, _DUAL = 2, 1  # LIBLINEAR's numbers of the solvers of the squared hinge loss
 _TOL_PRIMAL, _TOL_DUAL = 0.01, 0.1  # LIBLINEAR's defaults of −e for −s 2 and −s 1
+_FULL = 0.5  # of the entries of dense rows: those with fewer are made sparse once, as LIBLINEAR does for each label
 
 
 class LinearSVM(LinearBinaryClassifier):
@@ -64,26 +73,44 @@ class LinearSVM(LinearBinaryClassifier):
     max_iter: int = parameter(10_000, COUNT)
     random_state: Any = parameter(None, SEED)
 
+    def fit_moments(self, moments: Moments) -> Self:
+        """Fit from the rows of a training set with one label of {0, 1}; labels of the same rows share their conversion.
+
+        Raises
+        ------
+        ValueError
+            When there are more labels.
+        """
+        X, y = self._one_label(moments)
+        self._solve(X, y, lambda: moments.labels.once("rows for LIBLINEAR", lambda: _rows(X)))
+        self.classes_ = np.array([0, 1])
+        return self
+
     def _fit_valid(self, X: Any, y: Array) -> None:
+        self._solve(X, y, lambda: _rows(X))
+
+    def _solve(self, X: Any, y: Array, convert: Callable[[], Any]) -> None:
+        """Find w and b from rows X (n×d) and y (n); `convert` makes of X what LIBLINEAR takes."""
         n, d = X.shape
         self.coef_, self.intercept_ = np.zeros((1, d)), np.array([CERTAIN_SCORE if y[0] else -CERTAIN_SCORE])
         self.n_iter_ = 0
-        if y.min() != y.max():
-            dual = n <= d if self.solver == "auto" else self.solver == "dual"
-            tol = self.tol if self.tol is not None else _TOL_DUAL if dual else _TOL_PRIMAL
-            self._solve(X, y, dual, tol)
+        if y.min() == y.max():
+            return
+        dual = n <= d if self.solver == "auto" else self.solver == "dual"
+        tol = self.tol if self.tol is not None else _TOL_DUAL if dual else _TOL_PRIMAL
+        find = self._by_scikit_learn if liblinear is None else self._by_liblinear
+        find(convert(), y, dual, tol)
 
-    def _solve(self, X: Any, y: Array, dual: bool, tol: float) -> None:
-        """Find w and b as `LinearSVC` of scikit-learn does, which takes longer to check its input for each label."""
-        sparse, X = sp.issparse(X), X.astype(np.float64, copy=False)
-        assert_all_finite(X.data if sparse else X)
-        if sparse and X.indices.dtype != np.int32:  # the only type that LIBLINEAR takes
-            if X.nnz > np.iinfo(np.int32).max:
-                raise ValueError(f"LIBLINEAR takes at most {np.iinfo(np.int32).max} stored entries, X has {X.nnz}")
-            X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
-        rows = X if sparse else np.ascontiguousarray(X)
-        solver, bias, each = _DUAL if dual else _PRIMAL, 1.0, np.ones(len(y))
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+    def _by_scikit_learn(self, rows: Any, y: Array, dual: bool, tol: float) -> None:
+        model = LinearSVC(C=self.C, dual=dual, tol=tol, max_iter=self.max_iter, random_state=self.random_state)
+        model.fit(rows, y)
+        self.coef_, self.intercept_, self.n_iter_ = model.coef_, model.intercept_, int(model.n_iter_)
+
+    def _by_liblinear(self, rows: Any, y: Array, dual: bool, tol: float) -> None:
+        """What `LinearSVC` does after its checks."""
+        sparse, solver = sp.issparse(rows), _DUAL if dual else _PRIMAL
+        bias, each, most = 1.0, np.ones(len(y)), np.iinfo(np.int32).max
+        seed = check_random_state(self.random_state).randint(most) if dual else 0  # the primal solver draws nothing
         liblinear.set_verbosity_wrap(0)
         found, n_iter = liblinear.train_wrap(
             rows, y, sparse, solver, tol, bias, self.C, np.ones(2), self.max_iter, seed, 0.1, each
@@ -91,3 +118,15 @@ class LinearSVM(LinearBinaryClassifier):
         self.coef_, self.intercept_, self.n_iter_ = found[:, :-1], found[:, -1], int(n_iter.max())
         if self.n_iter_ >= self.max_iter:
             warnings.warn("LIBLINEAR did not converge: more iterations are needed", ConvergenceWarning, stacklevel=2)
+
+
+def _rows(X: Any) -> Any:
+    """Checked rows X (n×d) in double precision, as LIBLINEAR takes them: a CSR matrix of short indices, or an array."""
+    X = X.astype(np.float64, copy=False)
+    assert_all_finite(X.data if sp.issparse(X) else X)
+    if not sp.issparse(X) and np.count_nonzero(X) >= _FULL * X.size:
+        return np.ascontiguousarray(X)
+    X = sp.csr_array(X)
+    if X.nnz > np.iinfo(np.int32).max:
+        raise ValueError(f"LIBLINEAR takes at most {np.iinfo(np.int32).max} stored entries, X has {X.nnz}")
+    return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
