@@ -141,7 +141,7 @@ class _Run:
         if fresh:
             forget(self.folder)
         self.plan = plan
-        report.planned, report.kept = len(plan.trials), plan.n_kept
+        report.planned, report.kept, report.done = len(plan.trials), plan.n_kept, len(plan.done)
         self.listener.begin(self.experiment.name, report.planned, report.kept)
         return plan
 
@@ -175,6 +175,7 @@ class _Run:
             if score.values is None and score.key in plan.done:
                 self.report.failures.append((plan.trials[score.key], score.error or ""))
         self.report.computed += len(result.scores)
+        self.report.done += sum(score.values is not None for score in new)
         self.report.warned += result.warned
 
     def _announce(self, trial: Trial, error: str, announced: set[str]) -> None:

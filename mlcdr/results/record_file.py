@@ -137,8 +137,27 @@ class NoRecord(ResultsError):
     """There is no record in the folder."""
 
 
-def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    """Columns of a table, in the order in which its rows were written, if every cell is of its column's type.
+def fetch(db: sqlite3.Connection, path: Path, table: str, *columns: str, status: str = "") -> list[tuple[Any, ...]]:
+    """Columns of a table, in the order in which its rows were written, whatever its cells are.
+
+    With `status`, only the rows of trials that have it.
+
+    Raises
+    ------
+    ResultsError
+        When the file cannot be read.
+    """
+    query = f"SELECT {', '.join(columns)} FROM {table}"
+    values = []
+    if status:
+        query += " WHERE status = ?"
+        values.append(status)
+    with explain_errors(path, "cannot be read"):
+        return db.execute(f"{query} ORDER BY rowid", values).fetchall()
+
+
+def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str, status: str = "") -> list[tuple[Any, ...]]:
+    """What `fetch` gives, if every cell is of its column's type.
 
     Raises
     ------
@@ -146,8 +165,7 @@ def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str) -> list[
         When a cell is not; the message names the table.
     """
     kinds = tuple(_TABLES[table][column].kind for column in columns)
-    with explain_errors(path, "cannot be read"):
-        found = db.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid").fetchall()
+    found = fetch(db, path, table, *columns, status=status)
     try:
         return _type_of(kinds).validate_python(found, strict=True)
     except ValidationError as error:

@@ -15,9 +15,8 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
 import psutil
 
 from mlcdr.errors import ResultsError
@@ -38,6 +37,17 @@ EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "labels.csv", "manifest.js
 
 Place = tuple[str, str, Point, int]
 """The place of a trial, the same for any version of its method: data set, method, point, split."""
+
+
+class Failure(NamedTuple):
+    """A trial that failed: where it stands, whatever version of its method it was; its traceback; what ended its worker
+    (empty if nothing did).
+    """
+
+    place: Place
+    error: str
+    crash: str
+
 
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _INSERT = """
@@ -143,10 +153,12 @@ class Store:
             with explain_errors(self.path, "earlier exports cannot be removed"):
                 for name in EXPORTS:
                     self.path.with_name(name).unlink(missing_ok=True)
-        plan = [(i, trial.key, trial.dataset, trial.method) for i, trial in enumerate(trials.values())]
         with self._transaction("cannot record the plan"):
-            self._db.execute("DELETE FROM planned")
-            self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?, ?, ?, ?)", plan)
+            planned = self._db.execute("SELECT key FROM planned ORDER BY position").fetchall()
+            if [key for (key,) in planned] != list(trials):
+                plan = [(i, key, trial.dataset, trial.method) for i, (key, trial) in enumerate(trials.items())]
+                self._db.execute("DELETE FROM planned")
+                self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?, ?, ?, ?)", plan)
             self._db.execute("UPDATE runs SET jobs = ? WHERE number = ?", (jobs, self._run))
 
     def end(self, outcome: str) -> None:
@@ -161,14 +173,14 @@ class Store:
         self._change("cannot be written", "DELETE FROM runs WHERE number = ?", self._run)
         self._run = None
 
-    def recorded(self) -> pd.DataFrame:
-        """A row for each trial on record, of any plan: its place, status, error and crash; the index is its key.
+    def done(self) -> set[str]:
+        """The keys of the trials on record, of any plan, that have their scores."""
+        return {key for (key,) in rows(self._db, self.path, "trials", "key", status="done")}
 
-        A trial that failed is tried again by the next run.
-        """
-        columns = ["key", *PLACE, "status", "error", "crash"]
-        found = rows(self._db, self.path, "trials", *columns)
-        return pd.DataFrame(found, columns=columns).set_index("key")
+    def failures(self) -> dict[str, Failure]:
+        """Key → how a trial failed, of each that did, of any plan; the next run tries it again."""
+        failed = rows(self._db, self.path, "trials", "key", *PLACE, "error", "crash", status="failed")
+        return {key: Failure(tuple(at), error, crash) for key, *at, error, crash in failed}
 
     def record(
         self,
@@ -207,11 +219,6 @@ class Store:
                 raise
 
 
-def places(trials: pd.DataFrame) -> set[Place]:
-    """Where the trials of some rows of `Store.recorded` stand, whatever version of a method it was."""
-    return set(trials[list(PLACE)].itertuples(index=False, name=None))
-
-
 def _as_row(
     trial: Trial,
     score: TrialResult,
@@ -240,8 +247,8 @@ def _as_row(
     )
 
 
-def _json(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False)
+# One encoder for all: `json.dumps` makes one for each call.
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _or_null(value: float) -> float | None:
