@@ -6,14 +6,14 @@ a folder that may not be written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.record_file import PLACE, NoRecord, Point, reading, rows
+from mlcdr.results.record_file import DONE, FAILED, PLACE, NoRecord, Point, reading, rows
 from mlcdr.results.store import started, this_host
 
 _CLOCK = 2  # seconds
@@ -36,13 +36,6 @@ class Record:
     runs: list[tuple[Any, ...]]
     planned: list[tuple[Any, ...]]
     trials: dict[str, tuple[Any, ...]]
-
-    def of_plan(self, status: Literal["done", "failed"]) -> Iterator[tuple[Any, ...]]:
-        """The columns that were asked for, of the trials of the plan that have a status, in its order."""
-        for key, _, _ in self.planned:
-            row = self.trials.get(key)
-            if row is not None and row[1] == status:
-                yield row[2:]
 
 
 def read_record(folder: Path, *columns: str) -> Record:
@@ -68,8 +61,10 @@ def read_record(folder: Path, *columns: str) -> Record:
     return Record(runs, planned, trials)
 
 
-def read_planned(folder: Path, status: Literal["done", "failed"], *columns: str) -> list[tuple[Any, ...]]:
-    """Columns of the trials of the last run's plan that have a status, in its order.
+def read_planned(folder: Path, status: str, *columns: str, where: str = "1") -> list[tuple[Any, ...]]:
+    """Columns of the trials of the last run's plan that are `DONE`, or have `FAILED`, in its order.
+
+    With `where`, only of those that meet this condition (SQL).
 
     Raises
     ------
@@ -78,10 +73,20 @@ def read_planned(folder: Path, status: Literal["done", "failed"], *columns: str)
     ResultsError
         When the record cannot be read.
     """
-    record = read_record(folder, *columns)
-    if not record.planned:
+    planned: list[str] = []
+    found: dict[str, tuple[Any, ...]] = {}
+    with reading(folder) as records:
+        for path, db in records:
+            planned += [key for (key,) in rows(db, path, "planned", "key")]
+            for key, *row in rows(db, path, "trials", "key", *columns, where=f"{status} AND {where}"):
+                found.setdefault(key, tuple(row))
+        if status == FAILED and len(records) > 1:
+            for path, db in records:
+                for (key,) in rows(db, path, "trials", "key", where=DONE):
+                    found.pop(key, None)
+    if not planned:
         raise NoRecord(f"{folder}: no run has planned its trials here")
-    return list(record.of_plan(status))
+    return [found[key] for key in planned if key in found]
 
 
 def read_failures(folder: Path) -> list[Failed]:
@@ -92,7 +97,7 @@ def read_failures(folder: Path) -> list[Failed]:
     ResultsError
         As `read_planned`.
     """
-    return [Failed(*row) for row in read_planned(folder, "failed", *PLACE, "error")]
+    return [Failed(*row) for row in read_planned(folder, FAILED, *PLACE, "error")]
 
 
 # -------------------------------------------------------------------- how far a folder is

@@ -40,6 +40,7 @@ _APPLICATION = 0x6D6C6364  # "mlcd": SQLite's mark of the program that a file be
 _PATIENCE = 10.0  # seconds to wait for a run that is just writing
 _ATTEMPTS = 10  # to open a record whose journal may be that of a transaction which has just ended
 _LONGEST = 60.0  # seconds that reading may take
+DONE, FAILED = "status = 'done'", "status = 'failed'"  # conditions of SQL
 _MAGIC = bytes.fromhex("d9d505f920a163d7")  # with which a journal begins, and ends if it names a super-journal
 
 # -------------------------------------------------------------------- what a record holds
@@ -137,26 +138,19 @@ class NoRecord(ResultsError):
     """There is no record in the folder."""
 
 
-def fetch(db: sqlite3.Connection, path: Path, table: str, *columns: str, status: str = "") -> list[tuple[Any, ...]]:
-    """Columns of a table, in the order in which its rows were written, whatever its cells are.
-
-    With `status`, only the rows of trials that have it.
+def fetch(db: sqlite3.Connection, path: Path, table: str, *columns: str, where: str = "1") -> list[tuple[Any, ...]]:
+    """Columns of those rows of a table that meet a condition (SQL), as they were written, whatever their cells are.
 
     Raises
     ------
     ResultsError
         When the file cannot be read.
     """
-    query = f"SELECT {', '.join(columns)} FROM {table}"
-    values = []
-    if status:
-        query += " WHERE status = ?"
-        values.append(status)
     with explain_errors(path, "cannot be read"):
-        return db.execute(f"{query} ORDER BY rowid", values).fetchall()
+        return db.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE {where} ORDER BY rowid").fetchall()
 
 
-def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str, status: str = "") -> list[tuple[Any, ...]]:
+def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str, where: str = "1") -> list[tuple[Any, ...]]:
     """What `fetch` gives, if every cell is of its column's type.
 
     Raises
@@ -165,7 +159,7 @@ def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str, status: 
         When a cell is not; the message names the table.
     """
     kinds = tuple(_TABLES[table][column].kind for column in columns)
-    found = fetch(db, path, table, *columns, status=status)
+    found = fetch(db, path, table, *columns, where=where)
     try:
         return _type_of(kinds).validate_python(found, strict=True)
     except ValidationError as error:

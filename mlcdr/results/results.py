@@ -127,8 +127,9 @@ class Results(Means):
         ResultsError
             When the scores of single splits cannot be read.
         """
-        place = ["dataset", "method", *paths_of(self.scores), "split"]
-        return len(self.scores[place].drop_duplicates())
+        scores = self.scores if self.of_record is None else self.of_record
+        place = ["dataset", "method", *paths_of(scores), "split"]
+        return len(scores[place].drop_duplicates())
 
     @cached_property
     def manifest(self) -> Manifest:

@@ -21,7 +21,18 @@ import psutil
 
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
-from mlcdr.results.record_file import NAME, NOW, PLACE, Point, empty_record, explain_errors, rows, writing
+from mlcdr.results.record_file import (
+    DONE,
+    FAILED,
+    NAME,
+    NOW,
+    PLACE,
+    Point,
+    empty_record,
+    explain_errors,
+    rows,
+    writing,
+)
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -175,11 +186,11 @@ class Store:
 
     def done(self) -> set[str]:
         """The keys of the trials on record, of any plan, that have their scores."""
-        return {key for (key,) in rows(self._db, self.path, "trials", "key", status="done")}
+        return {key for (key,) in rows(self._db, self.path, "trials", "key", where=DONE)}
 
     def failures(self) -> dict[str, Failure]:
         """Key → how a trial failed, of each that did, of any plan; the next run tries it again."""
-        failed = rows(self._db, self.path, "trials", "key", *PLACE, "error", "crash", status="failed")
+        failed = rows(self._db, self.path, "trials", "key", *PLACE, "error", "crash", where=FAILED)
         return {key: Failure(tuple(at), error, crash) for key, *at, error, crash in failed}
 
     def record(

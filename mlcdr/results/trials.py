@@ -12,7 +12,7 @@ import pandas as pd
 from mlcdr.experiment.model import Experiment
 from mlcdr.results.frame import CHOSEN
 from mlcdr.results.record import read_planned
-from mlcdr.results.record_file import PLACE, NoRecord, reading, rows
+from mlcdr.results.record_file import DONE, PLACE, NoRecord, reading, rows
 
 
 def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
@@ -35,7 +35,7 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
         with reading(folder) as records:
             for path, db in records:
                 planned += [key for (key,) in rows(db, path, "planned", "key")]
-                trials += rows(db, path, "trials", "key", *PLACE, "scores", status="done")
+                trials += rows(db, path, "trials", "key", *PLACE, "scores", where=DONE)
     except NoRecord:
         return None
     if not planned:
@@ -141,13 +141,17 @@ def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
     return _make_frame(found, experiment, "split", "metric", "values")
 
 
-def _read_trials(folder: Path, experiment: Experiment, *columns: str) -> list[tuple[Any, ...]]:
-    """The place of each finished trial (data set, method, value of each varied path, split), and columns of it."""
+def _read_trials(folder: Path, experiment: Experiment, column: str) -> list[tuple[Any, Any]]:
+    """The place of each finished trial (data set, method, value of each varied path, split) that has something in a
+    column of JSON, and what.
+    """
+    varied = experiment.varied
     trials = []
-    for dataset, method, point, split, *found in read_planned(folder, "done", *PLACE, *columns):
+    is_filled = f"{column} NOT IN ('{{}}', '[]')"
+    for dataset, method, point, split, found in read_planned(folder, DONE, *PLACE, column, where=is_filled):
         values = dict(point)
-        at = [values.get(path, "") for path in experiment.varied]
-        trials.append(((dataset, method, *at, split), *found))
+        at = [values.get(path, "") for path in varied]
+        trials.append(((dataset, method, *at, split), found))
     return trials
 
 

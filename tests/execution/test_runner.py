@@ -238,7 +238,7 @@ def test_trials_of_a_split_that_is_not_finished_are_recorded(
         def advance(self, dataset: str, done: int, failed: int) -> None:
             super().advance(dataset, done, failed)
             if jobs == 2 and self.done == 4:
-                assert progress(folder).counts["done"].sum() == 4
+                assert progress(folder).total.done == 4
                 signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(small, "Gate", Waiting)
