@@ -60,6 +60,9 @@ class Failure(NamedTuple):
     crash: str
 
 
+Row = tuple[Any, ...]
+"""A finished trial, as the record has it."""
+
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _INSERT = """
     INSERT OR REPLACE INTO trials
@@ -200,21 +203,20 @@ class Store:
         seconds: float | None = None,
         crashed: str = "",
     ) -> None:
-        """Write the outcome of one group, and the seconds that it took a worker, in one transaction.
+        """Write the outcome of one group in a transaction; see `list_rows` and `insert`."""
+        self.insert(list_rows(trials, scores, seconds, crashed))
 
-        `crashed` is what ended the worker, if that is the outcome.
+    def insert(self, trials: Sequence[Row]) -> None:
+        """Write the rows of finished trials, in one transaction.
 
         Raises
         ------
         ResultsError
-            When the file cannot be written (a full disk, say); nothing of the group is kept then.
+            When the file cannot be written (a full disk, say); none of them is kept then.
         """
-        share = None
-        if scores and seconds is not None and not crashed:
-            share = seconds / len(scores)
-        lines = [_as_row(trials[score.key], score, share, crashed) for score in scores]
-        with self._transaction("cannot record results"):
-            self._db.executemany(_INSERT, lines)
+        if trials:
+            with self._transaction("cannot record results"):
+                self._db.executemany(_INSERT, trials)
 
     @contextlib.contextmanager
     def _transaction(self, what: str) -> Iterator[None]:
@@ -230,12 +232,36 @@ class Store:
                 raise
 
 
+def list_rows(
+    trials: Mapping[str, Trial],
+    scores: Sequence[TrialResult],
+    seconds: float | None = None,
+    crashed: str = "",
+) -> list[Row]:
+    """The rows of the finished trials of a group, as `Store.insert` takes them.
+
+    Parameters
+    ----------
+    trials : mapping
+        Key → trial.
+    scores : sequence of TrialResult
+    seconds : float, optional
+        What the group took a worker, which its trials share.
+    crashed : str
+        What ended the worker, if that is the outcome; then no trial is timed.
+    """
+    share = None
+    if scores and seconds is not None and not crashed:
+        share = seconds / len(scores)
+    return [_as_row(trials[score.key], score, share, crashed) for score in scores]
+
+
 def _as_row(
     trial: Trial,
     score: TrialResult,
     seconds: float | None,
     crashed: str,
-) -> tuple[Any, ...]:
+) -> Row:
     """A trial's row, as `_INSERT` takes it."""
     values = score.values or {}
     of_labels = {}

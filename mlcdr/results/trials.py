@@ -86,7 +86,8 @@ def read_chosen(folder: Path, experiment: Experiment) -> pd.DataFrame:
         As `read_scores`; also where there is no record with a plan.
     """
     found = []
-    for place, chosen in _read_trials(folder, experiment, "chosen"):
+    trials = _read_trials(folder, experiment, "chosen") if _tunes(experiment) else []
+    for place, chosen in trials:
         for parameter, value in chosen.items():
             found.append((*place, parameter, value))
     return _make_frame(found, experiment, *CHOSEN)
@@ -108,7 +109,8 @@ def read_tried(folder: Path, experiment: Experiment) -> pd.DataFrame:
     """
     points = []
     values = []
-    for (dataset, method, *_, split), tried in _read_trials(folder, experiment, "tried"):
+    trials = _read_trials(folder, experiment, "tried") if _tunes(experiment) else []
+    for (dataset, method, *_, split), tried in trials:
         for point, value in tried:
             if value is not None:
                 points.append({"dataset": dataset, "method": method, "split": split, **point})
@@ -139,6 +141,11 @@ def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
             if metric in by_label:
                 found.append((*place, metric, by_label[metric]))
     return _make_frame(found, experiment, "split", "metric", "values")
+
+
+def _tunes(experiment: Experiment) -> bool:
+    """Whether trials of an experiment choose parameters."""
+    return any(spec.tune is not None for spec in experiment.methods.values())
 
 
 def _read_trials(folder: Path, experiment: Experiment, column: str) -> list[tuple[Any, Any]]:
