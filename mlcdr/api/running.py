@@ -159,7 +159,8 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
     from mlcdr.tables import tables
     from mlcdr.tables.planned_figures import are_drawn
 
-    assert report.stamp is not None and report.scores is not None, "the run has written its folder"
+    assert report.stamp is not None, "the run has written its folder"
+    assert report.scores is not None
     stamp = replace(report.stamp, folder=report.folder)
     found = results_of(stamp, read_experiment(report.folder), report.scores)
     written: list[Path] = []

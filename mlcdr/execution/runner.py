@@ -183,23 +183,27 @@ class _Run:
             self.store.insert(rows)
             for result in results:
                 self._count(result, plan)
+            for result in results:
+                self._tell(result, plan)
 
     def _count(self, result: GroupResult, plan: RunPlan) -> None:
-        """Count what was recorded."""
-        failed = 0
-        for score in result.scores:
-            was_done = score.key in plan.done
-            if score.values is None:
-                failed += 1
-                if was_done:
-                    self.report.failures.append((plan.trials[score.key], score.error or ""))
-                self._announce(plan.trials[score.key], score.error or "")
-            elif not was_done:
-                self.report.done += 1
+        """Count in the report what was recorded."""
         self.report.computed += len(result.scores)
         self.report.warned += result.warned
+        for score in result.scores:
+            was_done = score.key in plan.done
+            if score.values is None and was_done:
+                self.report.failures.append((plan.trials[score.key], score.error or ""))
+            elif score.values is not None and not was_done:
+                self.report.done += 1
+
+    def _tell(self, result: GroupResult, plan: RunPlan) -> None:
+        """Tell the listener what was recorded, and the first failures."""
+        failed = [score for score in result.scores if score.values is None]
+        for score in failed:
+            self._announce(plan.trials[score.key], score.error or "")
         dataset = plan.trials[result.scores[0].key].dataset
-        self.listener.advance(dataset, len(result.scores), failed)
+        self.listener.advance(dataset, len(result.scores), len(failed))
 
     def _announce(self, trial: Trial, error: str) -> None:
         """Announce the first failure of each method: one that cannot work need not be waited for."""
