@@ -180,7 +180,7 @@ class _Run:
                 new = [score for score in result.scores if score.key not in plan.done]
                 seconds = result.seconds * len(new) / len(result.scores)
                 rows += list_rows(plan.trials, new, seconds, result.crashed)
-            self.store.insert(rows)
+            self.store.record(rows)
             for result in results:
                 self._count(result, plan)
             for result in results:

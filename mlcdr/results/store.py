@@ -196,18 +196,8 @@ class Store:
         failed = rows(self._db, self.path, "trials", "key", *PLACE, "error", "crash", where=FAILED)
         return {key: Failure(tuple(at), error, crash) for key, *at, error, crash in failed}
 
-    def record(
-        self,
-        trials: Mapping[str, Trial],
-        scores: Sequence[TrialResult],
-        seconds: float | None = None,
-        crashed: str = "",
-    ) -> None:
-        """Write the outcome of one group in a transaction; see `list_rows` and `insert`."""
-        self.insert(list_rows(trials, scores, seconds, crashed))
-
-    def insert(self, trials: Sequence[Row]) -> None:
-        """Write the rows of finished trials, in one transaction.
+    def record(self, trials: Sequence[Row]) -> None:
+        """Write the rows of finished trials (`list_rows`), in one transaction.
 
         Raises
         ------
@@ -238,7 +228,7 @@ def list_rows(
     seconds: float | None = None,
     crashed: str = "",
 ) -> list[Row]:
-    """The rows of the finished trials of a group, as `Store.insert` takes them.
+    """The rows of the finished trials of a group, as `Store.record` takes them.
 
     Parameters
     ----------

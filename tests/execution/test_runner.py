@@ -273,13 +273,13 @@ class Counting(Listener):
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many trials each transaction of a run records."""
     sizes = []
-    insert = Store.insert
+    record = Store.record
 
-    def insert_and_count(self: Store, trials: list[Any]) -> None:
+    def record_and_count(self: Store, trials: list[Any]) -> None:
         sizes.append(len(trials))
-        insert(self, trials)
+        record(self, trials)
 
-    monkeypatch.setattr(Store, "insert", insert_and_count)
+    monkeypatch.setattr(Store, "record", record_and_count)
     return sizes
 
 
@@ -351,13 +351,13 @@ def test_what_waits_to_be_recorded_is_recorded_however_the_work_ends(
 def test_a_group_that_is_being_recorded_when_a_signal_comes_is_recorded(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
-    insert = Store.insert
+    record = Store.record
 
-    def insert_and_signal(self: Store, *arguments: Any) -> None:
+    def record_and_signal(self: Store, *arguments: Any) -> None:
         signal.raise_signal(signal.SIGTERM)
-        insert(self, *arguments)
+        record(self, *arguments)
 
-    monkeypatch.setattr(Store, "insert", insert_and_signal)
+    monkeypatch.setattr(Store, "record", record_and_signal)
     monkeypatch.setattr(runner, "PART_SECONDS", 0.0)
     report = run(small.experiment(arff), tmp_path, jobs)
     assert report.interrupted
