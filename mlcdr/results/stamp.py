@@ -28,8 +28,8 @@ class Stamp:
     files : tuple
         Size and time of each file that decides the content.
     content : int
-        The hash, in this process, of the experiment and of the trials on record; without a record, of the exports. A run
-        that computes nothing leaves it as it is.
+        The hash, in this process, of the experiment and of the trials on record; without a record, of the exports. A
+        run that computes nothing leaves it as it is.
     """
 
     folder: Path
