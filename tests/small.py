@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
+from mlcdr.execution.executors import PART_SECONDS
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.model import Experiment
@@ -241,10 +242,13 @@ class Gate:
             shutil.rmtree(gone)
 
     def let_through(self) -> None:
-        """Wait for a ticket and take it, or for the gate to open."""
+        """Wait for a ticket and take it, or for the gate to open; who took one is so slow that a run records it at
+        once.
+        """
         while self.path.exists():
             with contextlib.suppress(FileNotFoundError):  # somebody else took it, or the gate has opened
                 for ticket in self.path.iterdir():
                     ticket.unlink()
+                    time.sleep(PART_SECONDS)
                     return
             time.sleep(0.01)

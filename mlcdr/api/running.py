@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -154,11 +155,14 @@ def write_outputs(report: RunReport) -> tuple[Found, list[Path], str]:
     ResultsError
         When a layout does not fit the results.
     """
-    from mlcdr.results.results import open_results
+    from mlcdr.results.results import read_experiment, results_of
     from mlcdr.tables import tables
     from mlcdr.tables.planned_figures import are_drawn
 
-    found = open_results(report.folder)
+    assert report.stamp is not None, "the run has written its folder"
+    assert report.scores is not None
+    stamp = replace(report.stamp, folder=report.folder)
+    found = results_of(stamp, read_experiment(report.folder), report.scores)
     written: list[Path] = []
     problem = ""
     try:

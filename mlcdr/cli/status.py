@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlcdr.cli.arguments import Folder, switch
-from mlcdr.cli.printing import describe_pending, format_cause, print_causes, print_columns, rows_of
+from mlcdr.cli.printing import describe_pending, format_cause, print_causes, print_columns
 from mlcdr.errors import ResultsError, plural
 from mlcdr.standard_streams import print_lines
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mlcdr.results.failures import Cause
-    from mlcdr.results.record import Failed, Progress
+    from mlcdr.results.record import Counts, Failed, Progress
 
 _ROWS = 12  # the most rows of counts that are shown
 
@@ -45,8 +42,8 @@ def status(
     print_lines(f"{folder}: {_describe_state(folder, found)}")
     if found.run.state == "starting":
         return
-    _print_counts(found.counts, details)
-    if found.counts["pending"].any():
+    _print_counts(found, details)
+    if found.total.pending:
         print(_describe_rest(found))
     causes = gather_causes(found.failures)
     if details:
@@ -59,8 +56,7 @@ def _print_each(folders: Iterable[Path]) -> None:
     """Print a line for each results folder: its state and counts."""
     from mlcdr.results.record import progress
 
-    columns = ["planned", "done", "failed", "pending"]
-    rows: list[tuple[str, ...]] = [("results", "state", *columns)]
+    rows: list[tuple[str, ...]] = [("results", "state", "planned", "done", "failed", "pending")]
     for folder in folders:
         try:
             found = progress(folder)
@@ -68,11 +64,12 @@ def _print_each(folders: Iterable[Path]) -> None:
             _, _, why = str(error).partition(": ")
             rows.append((str(folder), why, "–", "–", "–", "–"))
             continue
-        totals = found.counts[columns].sum()
+        total = found.total
         state: str = found.run.state
-        if state == "finished" and totals["pending"]:  # so `retry` ends
+        if state == "finished" and total.pending:  # so `retry` ends
             state = "incomplete"
-        rows.append((str(folder), state, *totals.astype(str)))
+        numbers = (total.planned, total.done, total.failed, total.pending)
+        rows.append((str(folder), state, *map(str, numbers)))
     print_columns(rows)
 
 
@@ -82,7 +79,7 @@ def _describe_state(folder: Path, found: Progress) -> str:
     again = "run the same command again to continue"
     if last.state == "crashed" and last.error:
         return f"ended by an error at {last.ended}: {last.error}"
-    pending = int(found.counts["pending"].sum())
+    pending = found.total.pending
     if last.state == "finished" and pending:  # so `retry` ends
         return f"ended at {last.ended}, {describe_pending(pending, folder)}"
     states = {
@@ -96,32 +93,47 @@ def _describe_state(folder: Path, found: Progress) -> str:
     return states[last.state]
 
 
-def _print_counts(counts: pd.DataFrame, details: bool) -> None:
+def _print_counts(found: Progress, details: bool) -> None:
     """Print how far each method is on each data set; crashed trials have a column where there are some."""
-    if not counts["crashed"].any():
-        counts = counts.drop(columns="crashed")
-    whole = counts.drop(columns=["dataset", "method"]).sum()
+    from mlcdr.results.record import Counts
+
+    counts = found.counts
     if len(counts) > _ROWS and not details:
         counts = _count_together(counts)
-    rows = rows_of(counts.rename(columns={"dataset": "data set"}))
-    print_columns([*rows, ("all", "", *whole.astype(str))])
+    total = found.total
+    shown = [name for name in Counts._fields if name != "crashed" or total.crashed]
+    rows = [[name.replace("dataset", "data set") for name in shown]]
+    for each in (*counts, total._replace(dataset="all")):
+        rows.append([str(getattr(each, name)) for name in shown])
+    print_columns(rows)
 
 
-def _count_together(counts: pd.DataFrame) -> pd.DataFrame:
+def _count_together(counts: Sequence[Counts]) -> list[Counts]:
     """A row for all that is done, one for all that is pending, and one for each method that failed throughout."""
-    group = counts["dataset"] + "\n" + counts["method"]  # a row of its own
-    group = group.mask(counts["failed"] == counts["planned"], "failed\n" + counts["method"])
-    for state in ("pending", "done"):
-        group = group.mask(counts[state] == counts["planned"], state)
-    names = {"dataset": partial(_join_names, "data set"), "method": partial(_join_names, "method")}
-    sums = dict.fromkeys(counts.columns[2:], "sum")
-    return counts.groupby(group, sort=False).agg(names | sums)
+    from mlcdr.results.record import add_up
+
+    groups: dict[tuple[str, ...], list[Counts]] = {}
+    for each in counts:
+        group: tuple[str, ...] = (each.dataset, each.method)  # a row of its own
+        if each.done == each.planned:
+            group = ("done",)
+        elif each.pending == each.planned:
+            group = ("pending",)
+        elif each.failed == each.planned:
+            group = ("failed", each.method)
+        groups.setdefault(group, []).append(each)
+    rows = []
+    for of_group in groups.values():
+        dataset = _join_names("data set", [each.dataset for each in of_group])
+        method = _join_names("method", [each.method for each in of_group])
+        rows.append(add_up(of_group, dataset, method))
+    return rows
 
 
-def _join_names(what: str, names: pd.Series) -> str:
+def _join_names(what: str, names: Sequence[str]) -> str:
     """The name that rows have in common, or how many there are."""
-    number = names.nunique()
-    return str(names.iloc[0]) if number == 1 else plural(number, what)
+    number = len(set(names))
+    return names[0] if number == 1 else plural(number, what)
 
 
 def _describe_rest(found: Progress) -> str:
@@ -130,7 +142,7 @@ def _describe_rest(found: Progress) -> str:
 
     verb = "left" if found.run.state == "running" else "needed"
     untimed = f"no trial of {', '.join(found.untimed)} has finished"
-    if found.costs.empty:
+    if not found.costs:
         return f"time {verb}: not known yet ({untimed})"
     timed = f"about {duration(found.seconds_left)} {verb} with {plural(found.run.jobs, 'worker')}"
     return f"{timed}, and an unknown time: {untimed}" if found.untimed else timed

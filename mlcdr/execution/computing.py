@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Generator, Iterator, Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -45,10 +46,13 @@ class _Context:
         n, d = self.dataset.n_instances, self.dataset.n_features
         self.large = n * max(n, d) >= 5_000_000
 
-    def training(self, split: Split) -> Moments:
-        """The moments of a split's training rows; rows whose labels are hidden are included without labels."""
+    def training(self, split: Split, tested: Any) -> Moments:
+        """The moments of a split's training rows; rows whose labels are hidden are included without labels.
+
+        `tested` are the test rows of X.
+        """
         if not len(split.unlabelled):
-            return self.moments.without(split.test)
+            return self.moments.without(split.test, tested)
         X, Y = self.dataset.X, self.dataset.Y
         labelled = Moments.from_arrays(frozen(X[split.train]), frozen(Y[split.train]))
         return labelled.with_unlabelled(frozen(X[split.unlabelled]))
@@ -200,7 +204,7 @@ def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> Itera
         split = context.data.split(group.split, trials[0].labelled)
         X = frozen(context.dataset.X[split.test])
         Y = frozen(as_dense(context.dataset.Y[split.test]))
-        rows = Rows(context.training(split), X, Y, context.dataset, split.test)
+        rows = Rows(context.training(split, X), X, Y, context.dataset, split.test)
     except BaseException as error:  # no memory for this split, say
         failed = fail(trials, error)
     if failed:

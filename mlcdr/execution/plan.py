@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.problems import Problem
 from mlcdr.experiment.trials import Trial, by_family, plan
-from mlcdr.results.record import duration, mean_seconds, read_statuses
-from mlcdr.results.store import Store, place, places
+from mlcdr.results.record import Past, duration, mean_seconds, read_statuses
+from mlcdr.results.store import Store, place
 
 
 @dataclass
@@ -100,11 +100,10 @@ def plan_run(
     for name, method in experiment.methods.items():
         if method.test_search:
             listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
-    recorded = store.recorded()
-    failed = recorded[recorded["status"] == "failed"]
-    failed_before = places(failed)
-    crashed_before = places(failed[failed["crash"] != ""])
-    done = set(recorded.index.difference(failed.index))
+    done = store.done()
+    failures = store.failures().values()
+    failed_before = {failure.place for failure in failures}
+    crashed_before = {failure.place for failure in failures if failure.crash}
     trials: dict[str, Trial] = {}
     n_kept = 0
     for part in parts:
@@ -216,7 +215,7 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     folder = out / experiment.name
     experiment_yaml(experiment)  # refuses an experiment that is too long for a run
     past = read_statuses(folder)
-    done = set(past.index[past["status"] == "done"])
+    done = {key for key, trial in past.items() if trial.status == "done"}
     keeping = Keeping.of(experiment, folder)
     datasets = []
     shared: dict[str, list[str]] = {}  # line → methods
@@ -230,9 +229,10 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     return Survey(folder, pd.DataFrame(datasets), tuple(lines))
 
 
-def _survey_dataset(part: Part, past: pd.DataFrame) -> dict[str, Any]:
+def _survey_dataset(part: Part, past: Mapping[str, Past]) -> dict[str, Any]:
     """A row of `Survey.datasets`."""
-    failed = past.index[past["status"] == "failed"]
+    known = [past[trial.key] for trial in part.trials if trial.key in past]
+    costs = mean_seconds((trial.dataset, trial.seconds) for trial in past.values())
     pending = part.pending
     fits, choosing = _count_fits(part)
     return {
@@ -242,12 +242,12 @@ def _survey_dataset(part: Part, past: pd.DataFrame) -> dict[str, Any]:
         "labels": part.facts["n_labels"],
         "trials": len(part.trials),
         "done": len(part.trials) - len(pending),
-        "failed": len(failed.intersection([trial.key for trial in part.trials])),
+        "failed": sum(trial.status == "failed" for trial in known),
         "pending": len(pending),
         "groups": len({trial.split for trial in pending}),
         "fits": fits + choosing,
         "choosing": choosing,
-        "seconds": mean_seconds(past).get(part.name, math.nan) * len(pending),
+        "seconds": costs.get(part.name, math.nan) * len(pending),
     }
 
 

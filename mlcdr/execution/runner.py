@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import joblib
@@ -10,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
-from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
+from mlcdr.execution.executors import PART_SECONDS, Executor, ExecutorLost, ThisProcess
 from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
@@ -21,7 +22,7 @@ from mlcdr.experiment.trials import Trial
 from mlcdr.processes import Stop, hold_signals, is_daemonic, protect_process, stop_on_signals
 from mlcdr.results.exports import write_changed
 from mlcdr.results.failures import describe_error
-from mlcdr.results.store import Store
+from mlcdr.results.store import Store, list_rows
 
 BACKENDS = ("loky", "dask")
 
@@ -109,6 +110,8 @@ class _Run:
     ----------
     plan : RunPlan or None
         Once it is on record: then there are results to write at the end.
+    announced : set of str
+        The methods whose first failure was announced.
     """
 
     def __init__(
@@ -125,6 +128,7 @@ class _Run:
         self.folder = report.folder.absolute()  # since a method may change the working directory
         self.keeping = Keeping.of(experiment, self.folder)
         self.plan: RunPlan | None = None
+        self.announced: set[str] = set()
 
     def begin(self, resolved: str, fresh: bool, failed_only: bool) -> RunPlan | None:
         """Plan the trials, and record the plan and the experiment; None where no failed trial is to be computed."""
@@ -141,7 +145,7 @@ class _Run:
         if fresh:
             forget(self.folder)
         self.plan = plan
-        report.planned, report.kept = len(plan.trials), plan.n_kept
+        report.planned, report.kept, report.done = len(plan.trials), plan.n_kept, len(plan.done)
         self.listener.begin(self.experiment.name, report.planned, report.kept)
         return plan
 
@@ -150,37 +154,61 @@ class _Run:
         left: set[str] = set()
         for group in plan.pending:
             left |= {trial.key for trial in group.trials}
-        announced: set[str] = set()  # methods whose first failure was
         # Closed here, not by the garbage collector: closing it ends the workers.
         with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
-            for result in results:
-                with hold_signals():
-                    self._record(result, plan)
+            waiting: list[GroupResult] = []
+            try:
+                for result in results:
+                    waiting.append(result)
                     left.difference_update(score.key for score in result.scores)
-                    failed = [score for score in result.scores if score.values is None]
-                    for score in failed:
-                        self._announce(plan.trials[score.key], score.error or "", announced)
-                    dataset = plan.trials[result.scores[0].key].dataset
-                    self.listener.advance(dataset, len(result.scores), len(failed))
+                    if _are_due(waiting):
+                        self._record(waiting, plan)
+            finally:
+                self._record(waiting, plan)
         if left:
             self.report.interrupted = True
             self.listener.notice(f"{len(left)} trials came to no end")
 
-    def _record(self, result: GroupResult, plan: RunPlan) -> None:
-        """Record what is finished, and count it in the report."""
-        # Scores on record stay, even if the files that were to be kept of the trial could not be written.
-        new = [score for score in result.scores if score.key not in plan.done]
-        self.store.record(plan.trials, new, result.seconds * len(new) / len(result.scores), result.crashed)
-        for score in result.scores:
-            if score.values is None and score.key in plan.done:
-                self.report.failures.append((plan.trials[score.key], score.error or ""))
+    def _record(self, waiting: list[GroupResult], plan: RunPlan) -> None:
+        """Record in one transaction what waits for it, count it in the report, and tell the first failures."""
+        with hold_signals():
+            results = [*waiting]
+            waiting.clear()
+            rows = []
+            for result in results:
+                # Scores on record stay, even if the files that were to be kept of the trial could not be written.
+                new = [score for score in result.scores if score.key not in plan.done]
+                seconds = result.seconds * len(new) / len(result.scores)
+                rows += list_rows(plan.trials, new, seconds, result.crashed)
+            self.store.record(rows)
+            for result in results:
+                self._count(result, plan)
+            for result in results:
+                self._tell(result, plan)
+
+    def _count(self, result: GroupResult, plan: RunPlan) -> None:
+        """Count in the report what was recorded."""
         self.report.computed += len(result.scores)
         self.report.warned += result.warned
+        for score in result.scores:
+            was_done = score.key in plan.done
+            if score.values is None and was_done:
+                self.report.failures.append((plan.trials[score.key], score.error or ""))
+            elif score.values is not None and not was_done:
+                self.report.done += 1
 
-    def _announce(self, trial: Trial, error: str, announced: set[str]) -> None:
+    def _tell(self, result: GroupResult, plan: RunPlan) -> None:
+        """Tell the listener what was recorded, and the first failures."""
+        failed = [score for score in result.scores if score.values is None]
+        for score in failed:
+            self._announce(plan.trials[score.key], score.error or "")
+        dataset = plan.trials[result.scores[0].key].dataset
+        self.listener.advance(dataset, len(result.scores), len(failed))
+
+    def _announce(self, trial: Trial, error: str) -> None:
         """Announce the first failure of each method: one that cannot work need not be waited for."""
-        if trial.method not in announced:
-            announced.add(trial.method)
+        if trial.method not in self.announced:
+            self.announced.add(trial.method)
             where = f"{trial.method} on {trial.dataset}, split {trial.split}"
             self.listener.notice(f"first failure of {where}: {describe_error(error)}; the run goes on")
 
@@ -189,6 +217,13 @@ class _Run:
         if self.plan is not None:
             write_results(self.experiment, self.plan, self.store, self.keeping, self.report)
         return self.plan is not None
+
+
+def _are_due(waiting: Sequence[GroupResult]) -> bool:
+    """Whether results are to be recorded: they took a part's time, or there is a failure to be told."""
+    if any(score.values is None for score in waiting[-1].scores):
+        return True
+    return sum(result.seconds for result in waiting) >= PART_SECONDS
 
 
 def check_backend(backend: str, scheduler: str | None, limits: LimitsSpec) -> None:

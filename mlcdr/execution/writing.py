@@ -61,6 +61,8 @@ class RunReport:
         Wall time.
     stamp : Stamp or None
         Of the folder as this run left it.
+    scores : frame or None
+        The scores of the plan's trials that are on record.
     started : str
         When it began (UTC, ISO 8601).
     clock : float
@@ -81,6 +83,7 @@ class RunReport:
     warned: list[Warned] = field(default_factory=list)
     seconds: float = 0.0
     stamp: Stamp | None = None
+    scores: pd.DataFrame | None = None
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
@@ -101,7 +104,7 @@ def write_results(
         When a file cannot be written.
     """
     folder = report.folder.absolute()
-    _complete(report, plan, store.recorded())
+    _complete(report, plan, store)
     scores = read_scores(folder, experiment)
     assert scores is not None, "the plan is on record"
     write_frame(folder / "scores.csv", scores)
@@ -122,16 +125,15 @@ def write_results(
         manifest = manifest.model_copy(update={"kept": kept})
     write_atomically(folder / "manifest.json", manifest.to_json())
     report.stamp = Stamp.of(folder)
+    report.scores = scores
 
 
-def _complete(report: RunReport, plan: RunPlan, recorded: pd.DataFrame) -> None:
-    """Complete the report by what is on record of the plan's trials."""
-    failed = recorded[recorded["status"] == "failed"]
-    errors = failed["error"].to_dict()
-    failures = [(trial, errors[key]) for key, trial in plan.trials.items() if key in errors]
-    report.crashed = int((failed["crash"][failed.index.isin(plan.trials)] != "").sum())
-    report.done = len(plan.trials.keys() & recorded.index) - len(failures)
-    report.failures = failures + report.failures
+def _complete(report: RunReport, plan: RunPlan, store: Store) -> None:
+    """Complete the report by the failures on record of the plan's trials."""
+    recorded = store.failures()
+    failed = [key for key in plan.trials if key in recorded]
+    report.crashed = sum(recorded[key].crash != "" for key in failed)
+    report.failures = [(plan.trials[key], recorded[key].error) for key in failed] + report.failures
 
 
 def _remove(path: Path) -> None:

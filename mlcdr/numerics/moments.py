@@ -295,10 +295,11 @@ class Moments:
             lambda: self.yy + sign * (other.yy + weight * np.outer(dy, dy)),
         )
 
-    def without(self, index: NDArray[np.intp]) -> Moments:
+    def without(self, index: NDArray[np.intp], taken: Any = None) -> Moments:
         """The moments of the rows not in `index` (distinct row numbers): a training set, at the price of the test rows.
 
-        For the method and its cost see `numerics.row_sums.RowsLeft`.
+        For the method and its cost see `numerics.row_sums.RowsLeft`. `taken` are those rows of X, in the order of
+        `index`, where they are at hand.
 
         Raises
         ------
@@ -310,7 +311,8 @@ class Moments:
         X, Y = self.rows()
 
         entries = partial(self.memo.get, "entries", lambda: row_sums.stored_entries(X))
-        left = RowsLeft(X, Y, index, (self.mean_x, self.mean_y), self.spread(), self.label_spread, entries)
+        out = (X[index] if taken is None else taken, Y[index])
+        left = RowsLeft(X, Y, index, out, (self.mean_x, self.mean_y), self.spread(), self.label_spread, entries)
         return Moments(
             left.n,
             left.mean_x,
@@ -543,7 +545,7 @@ class UnsummedMoments(Moments):
         """Whether the features are texts, not numbers with missing values."""
         return bool(self.rows()[0].dtype == object)
 
-    def without(self, index: NDArray[np.intp]) -> Moments:
+    def without(self, index: NDArray[np.intp], taken: Any = None) -> Moments:
         """The rows not in `index`; errors as of `Moments.without`."""
         X, Y = self.rows()
         keep = row_sums.rows_left(X.shape[0], index)

@@ -115,6 +115,8 @@ class RowsLeft:
     ----------
     index : array of int
         The rows to remove.
+    out : (X, Y)
+        Those rows.
     means, spread, label_spread
         x̄ and ȳ of all rows, and the diagonals of S and T.
     entries : function
@@ -131,6 +133,7 @@ class RowsLeft:
         X: Any,
         Y: Any,
         index: Index,
+        out: tuple[Any, Any],
         means: tuple[Array, Array],
         spread: Array,
         label_spread: Callable[[], Array],
@@ -138,7 +141,7 @@ class RowsLeft:
     ):
         self.keep = rows_left(X.shape[0], index)
         self.n = n = int(self.keep.sum())
-        self.Y, self.X_out, self.Y_out = Y, X[index], Y[index]
+        self.Y, (self.X_out, self.Y_out) = Y, out
         self.old_mean_x, self.old_mean_y = means
         sum_x = sums.total(self.X_out) - len(index) * self.old_mean_x
         sum_x[spread == 0] = 0.0  # what is constant stays so, without rounding

@@ -31,10 +31,12 @@ def total(a: Any) -> Array:
 
 def squares(a: Any) -> Array:
     """Σa² of each column."""
-    a = a.astype(np.float64, copy=False)
     if sp.issparse(a):
+        a = a.astype(np.float64, copy=False)
         return np.bincount(a.indices, weights=a.data**2, minlength=a.shape[1]).astype(np.float64)
-    return np.einsum("ij,ij->j", a, a)
+    if a.dtype.kind == "f":
+        a = a.astype(np.float64, copy=False)
+    return np.einsum("ij,ij->j", a, a, dtype=np.float64)  # of whole numbers without a copy
 
 
 def row_squares(a: Any) -> Array:

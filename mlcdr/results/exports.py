@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
-from mlcdr.csv_files import is_number, read_csv
+from mlcdr.csv_files import format_csv, is_number, read_csv
 from mlcdr.errors import ResultsError
 from mlcdr.results.frame import CHOSEN, LABELS, LARGEST, SCORES, SUMMARY, drop_undefined, keys_of, paths_of, summarise
 from mlcdr.whole_files import is_regular_file, write_atomically
@@ -55,8 +56,24 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
     ResultsError
         When the file cannot be written.
     """
-    text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
-    write_changed(path, text)
+    columns = [_write_cells(frame[name]) for name in frame]
+    lines = map(",".join, zip(*columns, strict=True))
+    write_changed(path, "\n".join([",".join(map(_quote, frame)), *lines, ""]))
+
+
+def _write_cells(column: pd.Series) -> list[str]:
+    """The cells of a column as they stand in a CSV file."""
+    cells = column.astype(object).tolist()
+    if is_float_dtype(column):
+        return ["" if math.isnan(number) else f"{number:.12g}" for number in cells]
+    texts = {cell: _quote(str(cell)) for cell in set(cells)}
+    return [texts[cell] for cell in cells]
+
+
+def _quote(text: str) -> str:
+    """A text as a cell of a CSV file."""
+    first, _, _ = format_csv([text, ""], []).rpartition(",")
+    return first
 
 
 def write_summary(path: Path, scores: pd.DataFrame) -> None:

@@ -6,14 +6,14 @@ a folder that may not be written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum
 from pathlib import Path
-from typing import Any, Literal
-
-import pandas as pd
+from typing import Any, NamedTuple
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.record_file import PLACE, NoRecord, Point, reading, rows
+from mlcdr.results.record_file import DONE, FAILED, PLACE, NoRecord, Point, reading, rows
 from mlcdr.results.store import started, this_host
 
 _CLOCK = 2  # seconds
@@ -27,25 +27,19 @@ class Record:
     ----------
     runs : list of tuple
         process, jobs, started, ended and outcome of the runs that wrote here.
-    planned : frame
+    planned : list of tuple
         key, dataset and method of the trials of the last run's plan, in its order.
-    trials : frame
-        A row for each finished trial, of any plan, with the columns that were asked for; the index is its key.
+    trials : dict
+        Key → key, status and the columns that were asked for, of each finished trial, of any plan.
     """
 
     runs: list[tuple[Any, ...]]
-    planned: pd.DataFrame
-    trials: pd.DataFrame
-
-    def of_plan(self, status: Literal["done", "failed"]) -> pd.DataFrame:
-        """The trials of the plan that have a status, in its order."""
-        found = self.trials[self.trials["status"] == status]
-        planned = self.planned["key"]
-        return found.loc[planned[planned.isin(found.index)]]
+    planned: list[tuple[Any, ...]]
+    trials: dict[str, tuple[Any, ...]]
 
 
 def read_record(folder: Path, *columns: str) -> Record:
-    """The records of a folder together, with some columns of their trials, of which `status` is always one.
+    """The records of a folder together, with some columns of their trials.
 
     Raises
     ------
@@ -54,22 +48,23 @@ def read_record(folder: Path, *columns: str) -> Record:
     ResultsError
         When a record cannot be read.
     """
-    of_trials = ["key", "status", *columns]
-    of_plan = ["key", "dataset", "method"]
-    runs, planned, trials = [], [], []
+    runs, planned = [], []
+    trials: dict[str, tuple[Any, ...]] = {}
     with reading(folder) as records:
         for path, db in records:
             runs += rows(db, path, "runs", "process", "jobs", "started", "ended", "outcome")
-            planned += rows(db, path, "planned", *of_plan)
-            trials += rows(db, path, "trials", *of_trials)
-    # of a trial that failed in one record and is done in another, "done" comes first
-    found = pd.DataFrame(trials, columns=of_trials).sort_values("status", kind="stable")
-    found = found.drop_duplicates("key").set_index("key")
-    return Record(runs, pd.DataFrame(planned, columns=of_plan), found)
+            planned += rows(db, path, "planned", "key", "dataset", "method")
+            for row in rows(db, path, "trials", "key", "status", *columns):
+                known = trials.setdefault(row[0], row)
+                if row[1] == "done" and known[1] == "failed":  # it failed in one record, and is done in another
+                    trials[row[0]] = row
+    return Record(runs, planned, trials)
 
 
-def read_planned(folder: Path, status: Literal["done", "failed"], *columns: str) -> list[tuple[Any, ...]]:
-    """Columns of the trials of the last run's plan that have a status, in its order.
+def read_planned(folder: Path, status: str, *columns: str, where: str = "1") -> list[tuple[Any, ...]]:
+    """Columns of the trials of the last run's plan that are `DONE`, or have `FAILED`, in its order.
+
+    With `where`, only of those that meet this condition (SQL).
 
     Raises
     ------
@@ -78,11 +73,20 @@ def read_planned(folder: Path, status: Literal["done", "failed"], *columns: str)
     ResultsError
         When the record cannot be read.
     """
-    record = read_record(folder, *columns)
-    if record.planned.empty:
+    planned: list[str] = []
+    found: dict[str, tuple[Any, ...]] = {}
+    with reading(folder) as records:
+        for path, db in records:
+            planned += [key for (key,) in rows(db, path, "planned", "key")]
+            for key, *row in rows(db, path, "trials", "key", *columns, where=f"{status} AND {where}"):
+                found.setdefault(key, tuple(row))
+        if status == FAILED and len(records) > 1:
+            for path, db in records:
+                for (key,) in rows(db, path, "trials", "key", where=DONE):
+                    found.pop(key, None)
+    if not planned:
         raise NoRecord(f"{folder}: no run has planned its trials here")
-    found = record.of_plan(status)
-    return list(found[list(columns)].itertuples(index=False, name=None))
+    return [found[key] for key in planned if key in found]
 
 
 def read_failures(folder: Path) -> list[Failed]:
@@ -93,7 +97,7 @@ def read_failures(folder: Path) -> list[Failed]:
     ResultsError
         As `read_planned`.
     """
-    return [Failed(*row) for row in read_planned(folder, "failed", *PLACE, "error")]
+    return [Failed(*row) for row in read_planned(folder, FAILED, *PLACE, "error")]
 
 
 # -------------------------------------------------------------------- how far a folder is
@@ -127,6 +131,24 @@ class Failed:
     error: str
 
 
+class Counts(NamedTuple):
+    """How many trials of a method on a data set are planned, done, failed, crashed (of the failed) and pending."""
+
+    dataset: str
+    method: str
+    planned: int
+    done: int
+    failed: int
+    crashed: int
+    pending: int
+
+
+def add_up(counts: Sequence[Counts], dataset: str = "", method: str = "") -> Counts:
+    """The sum of counts, under another name."""
+    numbers = [each[2:] for each in counts]
+    return Counts(dataset, method, *(sum(column) for column in zip(*numbers, strict=True)))
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a results folder is.
@@ -135,10 +157,9 @@ class Progress:
     ----------
     folder : Path
     run : Run
-    counts : frame
-        dataset, method, and how many trials are planned, done, failed, crashed (of the failed) and pending; in the
-        order of the experiment.
-    costs : series
+    counts : list of Counts
+        Of each method on each data set, in the order of the experiment.
+    costs : dict
         Data set → mean seconds of one worker for a trial, of those recorded here.
     failures : list of Failed
         The failed trials of the plan, in its order.
@@ -146,21 +167,25 @@ class Progress:
 
     folder: Path
     run: Run
-    counts: pd.DataFrame
-    costs: pd.Series
+    counts: list[Counts]
+    costs: dict[str, float]
     failures: list[Failed]
+
+    @property
+    def total(self) -> Counts:
+        """How many trials there are of all methods on all data sets."""
+        return add_up([Counts("", "", 0, 0, 0, 0, 0), *self.counts])
 
     @property
     def untimed(self) -> list[str]:
         """The data sets that have pending trials and none that was timed."""
-        pending = self.counts[self.counts["pending"] > 0]
-        return [name for name in pending["dataset"].unique() if name not in self.costs]
+        pending = [each.dataset for each in self.counts if each.pending]
+        return [name for name in dict.fromkeys(pending) if name not in self.costs]
 
     @property
     def seconds_left(self) -> float:
         """Seconds that the last run's number of workers need for what is pending, without the untimed data sets."""
-        costs = self.counts["dataset"].map(self.costs).fillna(0.0)
-        work: float = (self.counts["pending"] * costs).sum()
+        work = fsum(each.pending * self.costs.get(each.dataset, 0.0) for each in self.counts)
         return work / max(self.run.jobs, 1)
 
 
@@ -179,27 +204,36 @@ def progress(folder: Path) -> Progress:
 
 
 def _progress(folder: Path) -> Progress:
-    record = read_record(folder, *PLACE, "error", "crash", "seconds")
+    record = read_record(folder, "dataset", "crash", "seconds")
     if not record.runs:
         raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
     run = _describe_run(*record.runs[-1])
     if run.state == "starting":  # the plan is that of an earlier run
-        record = replace(record, planned=record.planned[:0])
-    trials = record.trials
-    status = record.planned["key"].map(trials["status"])
-    crashed = trials.index[trials["crash"] != ""]
-    of_trials = record.planned.assign(
-        planned=1,
-        done=status == "done",
-        failed=status == "failed",
-        crashed=record.planned["key"].isin(crashed),
-        pending=status.isna(),
-    )
-    of_methods = of_trials.drop(columns="key").groupby(["dataset", "method"], sort=False, as_index=False)
-    counts = of_methods.sum()
-    failed = record.of_plan("failed")[[*PLACE, "error"]]
-    failures = [Failed(*row) for row in failed.itertuples(index=False, name=None)]
-    return Progress(folder, run, counts, mean_seconds(trials), failures)
+        record.planned.clear()
+    counts = _count(record)
+    some_failed = any(each.failed for each in counts)
+    failures = read_failures(folder) if some_failed else []
+    costs = mean_seconds((dataset, seconds) for _, _, dataset, _, seconds in record.trials.values())
+    return Progress(folder, run, counts, costs, failures)
+
+
+def _count(record: Record) -> list[Counts]:
+    """The counts of each method on each data set, from a record with the columns `dataset`, `crash` and `seconds`."""
+    found: dict[tuple[str, str], list[str]] = {}  # what each trial is
+    for key, dataset, method in record.planned:
+        row = record.trials.get(key)
+        state = "pending"
+        if row is not None:
+            _, state, _, crash, _ = row
+            if state == "failed" and crash:
+                state = "crashed"
+        found.setdefault((dataset, method), []).append(state)
+    counts = []
+    for place, states in found.items():
+        crashed = states.count("crashed")
+        failed = states.count("failed") + crashed
+        counts.append(Counts(*place, len(states), states.count("done"), failed, crashed, states.count("pending")))
+    return counts
 
 
 def _describe_run(
@@ -227,30 +261,37 @@ def _lives(pid: int, start: int) -> bool:
     return abs(started(pid) - start) <= _CLOCK
 
 
-def read_statuses(folder: Path) -> pd.DataFrame:
-    """What is recorded in a results folder; nothing if there is none.
+class Past(NamedTuple):
+    """What is on record of a trial, of any plan."""
 
-    Returns
-    -------
-    frame
-        status, dataset and seconds of each trial; the index is its key.
+    key: str
+    status: str
+    dataset: str
+    seconds: float | None
+
+
+def read_statuses(folder: Path) -> dict[str, Past]:
+    """Key → what is on record of a trial, in a results folder; nothing if there is none.
 
     Raises
     ------
     ResultsError
         When the record cannot be read.
     """
-    columns = ("dataset", "seconds")
     try:
-        return read_record(folder, *columns).trials
+        trials = read_record(folder, "dataset", "seconds").trials
     except NoRecord:
-        return pd.DataFrame(columns=["status", *columns])
+        return {}
+    return {key: Past(*row) for key, row in trials.items()}
 
 
-def mean_seconds(trials: pd.DataFrame) -> pd.Series:
-    """Data set → mean seconds of a trial, of those that were timed."""
-    timed = trials.dropna(subset="seconds").astype({"seconds": float})
-    return timed.groupby("dataset")["seconds"].mean()
+def mean_seconds(timed: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+    """Data set → mean seconds of a trial, of the (data set, seconds) of those that were timed."""
+    found: dict[str, list[float]] = {}
+    for dataset, seconds in timed:
+        if seconds is not None:
+            found.setdefault(dataset, []).append(seconds)
+    return {dataset: fsum(seconds) / len(seconds) for dataset, seconds in found.items()}
 
 
 def duration(seconds: float) -> str:

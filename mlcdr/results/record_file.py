@@ -40,6 +40,7 @@ _APPLICATION = 0x6D6C6364  # "mlcd": SQLite's mark of the program that a file be
 _PATIENCE = 10.0  # seconds to wait for a run that is just writing
 _ATTEMPTS = 10  # to open a record whose journal may be that of a transaction which has just ended
 _LONGEST = 60.0  # seconds that reading may take
+DONE, FAILED = "status = 'done'", "status = 'failed'"  # conditions of SQL
 _MAGIC = bytes.fromhex("d9d505f920a163d7")  # with which a journal begins, and ends if it names a super-journal
 
 # -------------------------------------------------------------------- what a record holds
@@ -137,8 +138,20 @@ class NoRecord(ResultsError):
     """There is no record in the folder."""
 
 
-def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    """Columns of a table, in the order in which its rows were written, if every cell is of its column's type.
+def fetch(db: sqlite3.Connection, path: Path, table: str, *columns: str, where: str = "1") -> list[tuple[Any, ...]]:
+    """Columns of those rows of a table that meet a condition (SQL), as they were written, whatever their cells are.
+
+    Raises
+    ------
+    ResultsError
+        When the file cannot be read.
+    """
+    with explain_errors(path, "cannot be read"):
+        return db.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE {where} ORDER BY rowid").fetchall()
+
+
+def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str, where: str = "1") -> list[tuple[Any, ...]]:
+    """What `fetch` gives, if every cell is of its column's type.
 
     Raises
     ------
@@ -146,8 +159,7 @@ def rows(db: sqlite3.Connection, path: Path, table: str, *columns: str) -> list[
         When a cell is not; the message names the table.
     """
     kinds = tuple(_TABLES[table][column].kind for column in columns)
-    with explain_errors(path, "cannot be read"):
-        found = db.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid").fetchall()
+    found = fetch(db, path, table, *columns, where=where)
     try:
         return _type_of(kinds).validate_python(found, strict=True)
     except ValidationError as error:

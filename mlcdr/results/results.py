@@ -41,7 +41,7 @@ class Results(Means):
     Attributes
     ----------
     of_record : frame or None
-        The scores in the folder's record; None where it has none, or the exports are to be read.
+        The scores in the folder's record, in full; None where it has none, or the exports are to be read.
     stamp : Stamp or None
         Of the folder when it was opened: what is read later must be of the same run. None of folders that were joined.
     """
@@ -62,10 +62,9 @@ class Results(Means):
         ResultsError
             When they cannot be read; `NoResults` when there are none.
         """
-        found = self.of_record
-        if found is None:
-            found = self._late(import_scores(self.folder / "scores.csv"))
-        return self.in_order(found)
+        if self.of_record is None:
+            return self.in_order(self._late(import_scores(self.folder / "scores.csv")))
+        return self.in_order(round_columns(self.of_record, "value"))
 
     @cached_property
     def taken(self) -> pd.DataFrame:
@@ -128,8 +127,9 @@ class Results(Means):
         ResultsError
             When the scores of single splits cannot be read.
         """
-        place = ["dataset", "method", *paths_of(self.scores), "split"]
-        return len(self.scores[place].drop_duplicates())
+        scores = self.scores if self.of_record is None else self.of_record
+        place = ["dataset", "method", *paths_of(scores), "split"]
+        return len(scores[place].drop_duplicates())
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -173,13 +173,25 @@ def open_results(folder: str | Path) -> Results:
     recorded = stamp.unchanged(read_scores(folder, experiment))
     if recorded is None:
         return import_results(folder)
+    return results_of(stamp, experiment, recorded)
+
+
+def results_of(stamp: Stamp, experiment: Experiment, recorded: pd.DataFrame) -> Results:
+    """The results of an experiment, from the scores on record in its folder.
+
+    Raises
+    ------
+    NoResults
+        When there is no number.
+    """
+    folder = stamp.folder
     if recorded.empty:
         raise NoResults(f"{folder}: no trial has a result; {_explain_nothing(folder)}")
     scores = drop_undefined(recorded)
     if scores.empty:
         raise NoResults(f"{folder / 'trials.sqlite'}: no metric is defined for any trial")
     means = round_columns(summarise(scores, keys_of(scores)), "mean", "std", "se")
-    return _assemble(stamp, experiment, means, round_columns(scores, "value"))
+    return _assemble(stamp, experiment, means, scores)
 
 
 def _explain_nothing(folder: Path) -> str:

@@ -15,14 +15,24 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
 import psutil
 
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
-from mlcdr.results.record_file import NAME, NOW, PLACE, Point, empty_record, explain_errors, rows, writing
+from mlcdr.results.record_file import (
+    DONE,
+    FAILED,
+    NAME,
+    NOW,
+    PLACE,
+    Point,
+    empty_record,
+    explain_errors,
+    rows,
+    writing,
+)
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -38,6 +48,20 @@ EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "labels.csv", "manifest.js
 
 Place = tuple[str, str, Point, int]
 """The place of a trial, the same for any version of its method: data set, method, point, split."""
+
+
+class Failure(NamedTuple):
+    """A trial that failed: where it stands, whatever version of its method it was; its traceback; what ended its worker
+    (empty if nothing did).
+    """
+
+    place: Place
+    error: str
+    crash: str
+
+
+Row = tuple[Any, ...]
+"""A finished trial, as the record has it."""
 
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _INSERT = """
@@ -143,10 +167,12 @@ class Store:
             with explain_errors(self.path, "earlier exports cannot be removed"):
                 for name in EXPORTS:
                     self.path.with_name(name).unlink(missing_ok=True)
-        plan = [(i, trial.key, trial.dataset, trial.method) for i, trial in enumerate(trials.values())]
         with self._transaction("cannot record the plan"):
-            self._db.execute("DELETE FROM planned")
-            self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?, ?, ?, ?)", plan)
+            planned = self._db.execute("SELECT key FROM planned ORDER BY position").fetchall()
+            if [key for (key,) in planned] != list(trials):
+                plan = [(i, key, trial.dataset, trial.method) for i, (key, trial) in enumerate(trials.items())]
+                self._db.execute("DELETE FROM planned")
+                self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?, ?, ?, ?)", plan)
             self._db.execute("UPDATE runs SET jobs = ? WHERE number = ?", (jobs, self._run))
 
     def end(self, outcome: str) -> None:
@@ -161,37 +187,26 @@ class Store:
         self._change("cannot be written", "DELETE FROM runs WHERE number = ?", self._run)
         self._run = None
 
-    def recorded(self) -> pd.DataFrame:
-        """A row for each trial on record, of any plan: its place, status, error and crash; the index is its key.
+    def done(self) -> set[str]:
+        """The keys of the trials on record, of any plan, that have their scores."""
+        return {key for (key,) in rows(self._db, self.path, "trials", "key", where=DONE)}
 
-        A trial that failed is tried again by the next run.
-        """
-        columns = ["key", *PLACE, "status", "error", "crash"]
-        found = rows(self._db, self.path, "trials", *columns)
-        return pd.DataFrame(found, columns=columns).set_index("key")
+    def failures(self) -> dict[str, Failure]:
+        """Key → how a trial failed, of each that did, of any plan; the next run tries it again."""
+        failed = rows(self._db, self.path, "trials", "key", *PLACE, "error", "crash", where=FAILED)
+        return {key: Failure(tuple(at), error, crash) for key, *at, error, crash in failed}
 
-    def record(
-        self,
-        trials: Mapping[str, Trial],
-        scores: Sequence[TrialResult],
-        seconds: float | None = None,
-        crashed: str = "",
-    ) -> None:
-        """Write the outcome of one group, and the seconds that it took a worker, in one transaction.
-
-        `crashed` is what ended the worker, if that is the outcome.
+    def record(self, trials: Sequence[Row]) -> None:
+        """Write the rows of finished trials (`list_rows`), in one transaction.
 
         Raises
         ------
         ResultsError
-            When the file cannot be written (a full disk, say); nothing of the group is kept then.
+            When the file cannot be written (a full disk, say); none of them is kept then.
         """
-        share = None
-        if scores and seconds is not None and not crashed:
-            share = seconds / len(scores)
-        lines = [_as_row(trials[score.key], score, share, crashed) for score in scores]
-        with self._transaction("cannot record results"):
-            self._db.executemany(_INSERT, lines)
+        if trials:
+            with self._transaction("cannot record results"):
+                self._db.executemany(_INSERT, trials)
 
     @contextlib.contextmanager
     def _transaction(self, what: str) -> Iterator[None]:
@@ -207,9 +222,28 @@ class Store:
                 raise
 
 
-def places(trials: pd.DataFrame) -> set[Place]:
-    """Where the trials of some rows of `Store.recorded` stand, whatever version of a method it was."""
-    return set(trials[list(PLACE)].itertuples(index=False, name=None))
+def list_rows(
+    trials: Mapping[str, Trial],
+    scores: Sequence[TrialResult],
+    seconds: float | None = None,
+    crashed: str = "",
+) -> list[Row]:
+    """The rows of the finished trials of a group, as `Store.record` takes them.
+
+    Parameters
+    ----------
+    trials : mapping
+        Key → trial.
+    scores : sequence of TrialResult
+    seconds : float, optional
+        What the group took a worker, which its trials share.
+    crashed : str
+        What ended the worker, if that is the outcome; then no trial is timed.
+    """
+    share = None
+    if scores and seconds is not None and not crashed:
+        share = seconds / len(scores)
+    return [_as_row(trials[score.key], score, share, crashed) for score in scores]
 
 
 def _as_row(
@@ -217,7 +251,7 @@ def _as_row(
     score: TrialResult,
     seconds: float | None,
     crashed: str,
-) -> tuple[Any, ...]:
+) -> Row:
     """A trial's row, as `_INSERT` takes it."""
     values = score.values or {}
     of_labels = {}
@@ -240,8 +274,8 @@ def _as_row(
     )
 
 
-def _json(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False)
+# One encoder for all: `json.dumps` makes one for each call.
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _or_null(value: float) -> float | None:

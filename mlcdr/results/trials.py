@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mlcdr.experiment.model import Experiment
-from mlcdr.results.frame import CHOSEN, SCORES, keys_of
+from mlcdr.results.frame import CHOSEN
 from mlcdr.results.record import read_planned
-from mlcdr.results.record_file import PLACE, NoRecord
+from mlcdr.results.record_file import DONE, PLACE, NoRecord, reading, rows
 
 
 def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
@@ -27,19 +29,47 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
     ResultsError
         When the record cannot be read, or holds what a run does not write.
     """
+    planned: list[str] = []
+    trials: list[tuple[Any, ...]] = []
     try:
-        trials = _read_trials(folder, experiment, "scores")
+        with reading(folder) as records:
+            for path, db in records:
+                planned += [key for (key,) in rows(db, path, "planned", "key")]
+                trials += rows(db, path, "trials", "key", *PLACE, "scores", where=DONE)
     except NoRecord:
         return None
-    rows = []
-    for place, scores in trials:
-        for metric in experiment.metrics:
-            value = scores.get(metric.label)
-            if value is not None:
-                rows.append((*place, metric.label, value))
-    frame = _make_frame(rows, experiment, *SCORES)
-    texts = dict.fromkeys(keys_of(frame), "category")
-    return frame.astype({**texts, "value": float})
+    if not planned:
+        return None
+    keys, datasets, methods, points, splits, scores = zip(*trials, strict=True) if trials else [()] * 6
+    varied = {}
+    for name in experiment.varied:
+        texts = {point: dict(point).get(name, "") for point in set(points)}
+        varied[name] = _as_categories([texts[point] for point in points])
+    places = {"dataset": _as_categories(datasets), "method": _as_categories(methods), **varied}
+    of_trials = pd.DataFrame({**places, "split": np.array(splits, int)})
+    labels = [metric.label for metric in experiment.metrics]
+    values = [[of_trial.get(label) for of_trial in scores] for label in labels]
+    # in the order of the plan, of two records that have one trial the first; a row for each metric
+    order = _order_by_plan(keys, planned)
+    frame = of_trials.take(np.repeat(order, len(labels)))
+    metrics = np.tile(np.arange(len(labels)), len(order))
+    frame["metric"] = pd.Categorical.from_codes(metrics, categories=labels)
+    frame["value"] = np.array(values, float).T[order].ravel()
+    return frame.dropna(subset="value", ignore_index=True)  # where a metric is not defined
+
+
+def _order_by_plan(keys: Sequence[str], planned: Sequence[str]) -> np.ndarray:
+    """The numbers of the keys that are planned, each once, in the plan's order."""
+    position = {key: i for i, key in enumerate(planned)}
+    at = np.array([position.get(key, -1) for key in keys], int)
+    positions, first = np.unique(at, return_index=True)
+    return first[positions >= 0]
+
+
+def _as_categories(texts: Sequence[str]) -> pd.Categorical:
+    """A column in which the same few texts stand many times."""
+    codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    return pd.Categorical.from_codes([codes[text] for text in texts], categories=list(codes))
 
 
 def read_chosen(folder: Path, experiment: Experiment) -> pd.DataFrame:
@@ -55,11 +85,12 @@ def read_chosen(folder: Path, experiment: Experiment) -> pd.DataFrame:
     ResultsError
         As `read_scores`; also where there is no record with a plan.
     """
-    rows = []
-    for place, chosen in _read_trials(folder, experiment, "chosen"):
+    found = []
+    trials = _read_trials(folder, experiment, "chosen") if _tunes(experiment) else []
+    for place, chosen in trials:
         for parameter, value in chosen.items():
-            rows.append((*place, parameter, value))
-    return _make_frame(rows, experiment, *CHOSEN)
+            found.append((*place, parameter, value))
+    return _make_frame(found, experiment, *CHOSEN)
 
 
 def read_tried(folder: Path, experiment: Experiment) -> pd.DataFrame:
@@ -78,7 +109,8 @@ def read_tried(folder: Path, experiment: Experiment) -> pd.DataFrame:
     """
     points = []
     values = []
-    for (dataset, method, *_, split), tried in _read_trials(folder, experiment, "tried"):
+    trials = _read_trials(folder, experiment, "tried") if _tunes(experiment) else []
+    for (dataset, method, *_, split), tried in trials:
         for point, value in tried:
             if value is not None:
                 points.append({"dataset": dataset, "method": method, "split": split, **point})
@@ -103,22 +135,31 @@ def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
     ResultsError
         As `read_scores`; also where there is no record with a plan.
     """
-    rows = []
+    found = []
     for place, by_label in _read_trials(folder, experiment, "by_label"):
         for metric in experiment.by_label:
             if metric in by_label:
-                rows.append((*place, metric, by_label[metric]))
-    return _make_frame(rows, experiment, "split", "metric", "values")
+                found.append((*place, metric, by_label[metric]))
+    return _make_frame(found, experiment, "split", "metric", "values")
 
 
-def _read_trials(folder: Path, experiment: Experiment, *columns: str) -> list[tuple[Any, ...]]:
-    """The place of each finished trial (data set, method, value of each varied path, split), and columns of it."""
-    rows = []
-    for dataset, method, point, split, *found in read_planned(folder, "done", *PLACE, *columns):
+def _tunes(experiment: Experiment) -> bool:
+    """Whether trials of an experiment choose parameters."""
+    return any(spec.tune is not None for spec in experiment.methods.values())
+
+
+def _read_trials(folder: Path, experiment: Experiment, column: str) -> list[tuple[Any, Any]]:
+    """The place of each finished trial (data set, method, value of each varied path, split) that has something in a
+    column of JSON, and what.
+    """
+    varied = experiment.varied
+    trials = []
+    is_filled = f"{column} NOT IN ('{{}}', '[]')"
+    for dataset, method, point, split, found in read_planned(folder, DONE, *PLACE, column, where=is_filled):
         values = dict(point)
-        at = [values.get(path, "") for path in experiment.varied]
-        rows.append(((dataset, method, *at, split), *found))
-    return rows
+        at = [values.get(path, "") for path in varied]
+        trials.append(((dataset, method, *at, split), found))
+    return trials
 
 
 def _make_frame(rows: list[Any], experiment: Experiment, *columns: str) -> pd.DataFrame:

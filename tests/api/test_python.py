@@ -447,6 +447,7 @@ def test_an_interruption_keeps_what_was_finished(tmp_path: Path, monkeypatch: py
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr("mlcdr.api.running.make_listener", lambda quiet: contextmanager_of(Interrupts()))
+    monkeypatch.setattr("mlcdr.execution.runner.PART_SECONDS", 0.0)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
     try:
         with pytest.raises(KeyboardInterrupt, match="4 of 16 trials are kept: the same call continues"):

@@ -21,6 +21,7 @@ from mlcdr.cli.commands import app
 from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
+from mlcdr.results.store import Store
 from tests import prepared, small
 from tests.faults.harness import until
 from tests.small import FOUR, Outcome
@@ -61,6 +62,7 @@ def line_of(text: str, part: str) -> int:
         (["methods"], 0, "label_space:"),
         (["schema"], 0, "properties"),
         (["check", "wrong.yaml"], 2, "error: wrong.yaml:2: metrics.0: unknown metric 'f2'"),
+        (["status", "begun"], 0, "begun: interrupted at "),
     ],
     ids=str,
 )
@@ -68,6 +70,8 @@ def test_what_needs_no_numbers_imports_nothing_heavy(
     tmp_path: Path, arguments: list[str], code: int, told: str
 ) -> None:
     (tmp_path / "wrong.yaml").write_text("name: e\nmetrics: [f2]\nmethods: {A: {learner: rige}}\n")
+    with Store(tmp_path / "begun") as store:
+        store.begin({}, 1)
     script = (
         "import sys; from mlcdr.cli import main\n"
         f"sys.argv = ['mlcdr', *{arguments!r}]\n"

@@ -122,7 +122,7 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
     line, environment = ["run", "slow.yaml", "-q", "-j", "1"], {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def done_trials() -> int:
-        return int((read_statuses(Path("results/small"))["status"] == "done").sum())
+        return sum(past.status == "done" for past in read_statuses(Path("results/small")).values())
 
     process = prepared.Prepared(line, here, environment)
     try:
@@ -167,7 +167,7 @@ def test_a_run_that_an_error_ended(here: Path, monkeypatch: pytest.MonkeyPatch) 
         "crashed",
         "ResultsError: scores.csv: cannot be written: No space left on device",
     )
-    assert found.counts["done"].sum() == 16
+    assert found.total.done == 16
 
 
 def test_a_run_on_another_machine(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -257,7 +257,7 @@ def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Out
     Path("broken").touch()
     assert mlcdr("run", "mine.yaml", "-q", "-j", 1, "--set", "splits.repeats=6").code == 1
     folder = Path("results/small")
-    failed = progress(folder).counts["failed"].sum()
+    failed = progress(folder).total.failed
     assert 0 < failed < 6, "some fail and some do not"
     still = mlcdr("retry", folder, "-j", 1)
     assert still.code == 1
@@ -289,7 +289,7 @@ def test_a_method_mended_in_its_source_is_tried_where_it_failed(here: Path) -> N
     """Another source is another version of the method, whose every trial is pending; only where it failed is it run."""
     Path("broken").touch()
     assert prepared.command("run", "mine.yaml", "-q", "-j", "1", cwd=here).returncode == 1
-    failed = progress(Path("results/small")).counts["failed"].sum()
+    failed = progress(Path("results/small")).total.failed
     # of another length: Python may take old bytecode for a source of the same size and second
     Path("mine_to_mend.py").write_text(MINE.replace("broken", "repaired"))
     done = prepared.command("retry", "results/small", "--failed", "-j", "1", cwd=here)

@@ -7,7 +7,7 @@ import random
 import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,7 +186,10 @@ class Breaking(Listener):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int) -> None:
+def test_an_interrupted_run_goes_on(
+    arff: Path, tmp_path: Path, undisturbed: bytes, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    monkeypatch.setattr(runner, "PART_SECONDS", 0.0)
     experiment = small.experiment(arff, methods=MIXED)
     for _ in range(3):
         report = run(experiment, tmp_path / "broken", jobs, listener=Breaking(1))
@@ -238,11 +241,11 @@ def test_trials_of_a_split_that_is_not_finished_are_recorded(
         def advance(self, dataset: str, done: int, failed: int) -> None:
             super().advance(dataset, done, failed)
             if jobs == 2 and self.done == 4:
-                assert progress(folder).counts["done"].sum() == 4
+                assert progress(folder).total.done == 4
                 signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(small, "Gate", Waiting)
-    for module in (executors, workers):
+    for module in (executors, runner, workers):
         monkeypatch.setattr(module, "PART_SECONDS", 0.0)
     monkeypatch.setattr(runner, "_local", lambda plan, jobs, limits: [ThisProcess(), LocalWorkers(1, limits)][jobs - 1])
     Gate(tmp_path / "gate").close(0)
@@ -266,18 +269,82 @@ class Counting(Listener):
         self.done += done
 
 
-@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 24), (100.0, 4)], ids=["each trial", "each split"])
-def test_trials_are_recorded_together_where_they_take_no_time(
-    arff: Path, tmp_path: Path, undisturbed: bytes, monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int
-) -> None:
-    monkeypatch.setattr(executors, "PART_SECONDS", seconds)
-    recorded = []
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many trials each transaction of a run records."""
+    sizes = []
     record = Store.record
-    monkeypatch.setattr(Store, "record", lambda self, *rest: (recorded.append(1), record(self, *rest))[1])
+
+    def record_and_count(self: Store, trials: list[Any]) -> None:
+        sizes.append(len(trials))
+        record(self, trials)
+
+    monkeypatch.setattr(Store, "record", record_and_count)
+    return sizes
+
+
+@pytest.mark.parametrize(("seconds", "sizes"), [(0.0, [1] * 24), (100.0, [24])], ids=["each trial", "all at the end"])
+def test_trials_are_recorded_together_where_they_take_no_time(
+    arff: Path,
+    tmp_path: Path,
+    undisturbed: bytes,
+    recorded: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    sizes: list[int],
+) -> None:
+    for module in (executors, runner):
+        monkeypatch.setattr(module, "PART_SECONDS", seconds)
     listener = Counting()
     report = run(small.experiment(arff, methods=MIXED), tmp_path, listener=listener)
-    assert (listener.done, listener.calls, len(recorded)) == (24, calls, calls)
+    assert [size for size in recorded if size] == sizes
+    assert listener.done == 24
     assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+class Costing(ThisProcess):
+    """Each group takes so many seconds, by its own account; when these are used up, the work ends as `lost` says."""
+
+    def __init__(self, seconds: list[float], lost: BaseException | None = None):
+        self.seconds = seconds
+        self.lost = lost
+
+    def compute(self, pending: Any, data: Any) -> Any:
+        for seconds, group in zip(self.seconds, pending, strict=False):
+            yield replace(Computer(data).compute(group), seconds=seconds)
+        if self.lost is not None:
+            raise self.lost
+
+
+def test_groups_are_recorded_together_until_they_took_a_part_s_time(
+    arff: Path, tmp_path: Path, recorded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = [0.05, executors.PART_SECONDS, executors.PART_SECONDS / 2, 0.01]
+    monkeypatch.setattr(runner, "_local", lambda *rest: Costing(costs))
+    assert run(small.experiment(arff, methods=MIXED), tmp_path).done == 24
+    assert recorded == [12, 12]
+
+
+def test_a_failure_is_recorded_and_told_at_once(
+    arff: Path, tmp_path: Path, recorded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_local", lambda *rest: Costing([0.0] * 4))
+    methods = {"PLST": FOUR["PLST"], "Bad": {"learner": "tests.small.Failing"}}
+    report = run(small.experiment(arff, methods=methods), tmp_path)
+    assert len(report.failures) == 4
+    assert [size for size in recorded if size] == [report.planned // 4] * 4
+
+
+@pytest.mark.parametrize("lost", [processes.Stop(), executors.ExecutorLost("gone"), OSError("disk")])
+def test_what_waits_to_be_recorded_is_recorded_however_the_work_ends(
+    arff: Path, tmp_path: Path, recorded: list[int], monkeypatch: pytest.MonkeyPatch, lost: BaseException
+) -> None:
+    monkeypatch.setattr(runner, "_local", lambda *rest: Costing([0.0, 0.0], lost))
+    with pytest.raises(OSError, match="disk") if isinstance(lost, OSError) else nullcontext():
+        report = run(small.experiment(arff, methods=MIXED), tmp_path)
+        assert (report.interrupted, report.done) == (True, 12)
+    assert recorded == [12]
+    assert progress(tmp_path / "small").total.done == 12
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -291,6 +358,7 @@ def test_a_group_that_is_being_recorded_when_a_signal_comes_is_recorded(
         record(self, *arguments)
 
     monkeypatch.setattr(Store, "record", record_and_signal)
+    monkeypatch.setattr(runner, "PART_SECONDS", 0.0)
     report = run(small.experiment(arff), tmp_path, jobs)
     assert report.interrupted
     assert report.done == report.computed

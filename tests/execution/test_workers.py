@@ -108,7 +108,7 @@ def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
     ours = [line for line in (report.folder / "scores.csv").read_text().splitlines() if ",Deadly," not in line]
     assert ours == (calm.folder / "scores.csv").read_text().splitlines()
     assert Manifest.read(report.folder).plain()["trials"]["crashed"] == 1
-    assert progress(report.folder).counts["crashed"].sum() == 1
+    assert progress(report.folder).total.crashed == 1
     told = mlcdr("status", report.folder).out
     assert "planned  done  failed  crashed  pending" in told
     assert f"crashed: Deadly on tiny, split 2: its worker process was ended by {cause}" in told

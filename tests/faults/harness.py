@@ -23,7 +23,7 @@ import pytest
 
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.trials import Trial, TrialResult
-from mlcdr.results.store import Store
+from mlcdr.results.store import Store, list_rows
 from tests import prepared, small
 from tests.prepared import Prepared
 from tests.small import FOUR
@@ -307,5 +307,6 @@ def _write(folder: Path, trial: Trial, first: int, pipe: int) -> None:
         store.begin({trial.key: trial}, 1)
         for split in range(first, first + 10**6):
             trials = {f"{split}-{i}": replace(trial, key=f"{split}-{i}", split=split) for i in range(5)}
-            store.record(trials, [TrialResult(key, {"f1": 0.5, "hamming_loss": 0.25}) for key in trials], 0.1)
+            scores = [TrialResult(key, {"f1": 0.5, "hamming_loss": 0.25}) for key in trials]
+            store.record(list_rows(trials, scores, 0.1))
             os.write(pipe, b".")

@@ -471,7 +471,7 @@ def test_a_full_disk_for_its_output_ends_no_run_and_is_reported(arff: Path, tmp_
 
 
 def all_is_there(folder: Path) -> None:
-    assert progress(folder).counts["done"].sum() == 6
+    assert progress(folder).total.done == 6
     for path in folder.iterdir():  # the number of a closed stream is not a file's
         if path.is_file():
             assert b"junk" not in path.read_bytes(), path

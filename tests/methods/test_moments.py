@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -509,3 +512,31 @@ def test_any_sparse_class_becomes_rows_in_c_order():
     for form in ("csr", "csc", "coo", "lil", "dok", "bsr"):
         for function in (sums.dense, as_dense):
             assert function(X.asformat(form)).flags.c_contiguous, form
+
+
+def peak_of(compute: Callable[[], object]) -> int:
+    """Bytes that something takes at most."""
+    tracemalloc.start()
+    try:
+        compute()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_squares_of_whole_numbers_are_summed_without_a_copy() -> None:
+    rng = np.random.default_rng(0)
+    for kind in (np.uint8, np.int64, bool):
+        labels = rng.integers(0, 2, (20_000, 20)).astype(kind)
+        assert sums.squares(labels).tolist() == sums.squares(labels.astype(np.float64)).tolist()
+        assert peak_of(lambda labels=labels: sums.squares(labels)) < labels.size
+    assert sums.squares(np.full((3, 1), 255, np.uint8)).tolist() == [3 * 255.0**2]
+
+
+def test_rows_that_are_left_out_and_at_hand_are_not_taken_again() -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40_000, 20)), rng.integers(0, 2, (40_000, 3)).astype(np.uint8)
+    whole, index = Moments.from_arrays(X, Y), np.arange(0, 40_000, 2)
+    taken = X[index]
+    assert whole.without(index, taken).xx.tolist() == whole.without(index).xx.tolist()
+    assert peak_of(lambda: whole.without(index, taken)) < taken.nbytes < peak_of(lambda: whole.without(index))

@@ -1,21 +1,27 @@
 """A folder is opened from its record of trials; one without, from the CSV files that are exported from it."""
 
 import contextlib
+import math
 import shutil
 import sqlite3
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
 from mlcdr.errors import ResultsError
 from mlcdr.execution.runner import run
 from mlcdr.experiment.loading import experiment_from
-from mlcdr.results.exports import NoResults
+from mlcdr.experiment.trials import TrialResult
+from mlcdr.results.exports import NoResults, write_frame
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import import_results, open_results
+from mlcdr.results.store import Store, list_rows
+from mlcdr.results.trials import read_scores
 from tests import small
+from tests.results_folders import PATH
 
 GRID = {"learner": "ridge", "tune": {"grid": {"learner.alpha": [0.1, 10]}, "scope": "test"}}
 
@@ -122,3 +128,50 @@ def test_results_are_opened_without_the_packages_that_methods_compute_with(folde
     code = f"import sys; from mlcdr.results.results import open_results; open_results({str(folder)!r}); "
     code += "print(*{'sklearn', 'scipy', 'matplotlib'} & sys.modules.keys())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def trial(key, method, size, split):
+    from mlcdr.experiment.model import MethodSpec
+    from mlcdr.experiment.trials import Trial
+
+    spec = MethodSpec(learner=small.learner("least_squares"))
+    return Trial(key, "tiny", method, ((PATH, size),) if size else (), split, spec, spec, "")
+
+
+def test_scores_are_in_the_order_of_the_plan_however_they_were_recorded(tmp_path):
+    """Of several records too; a metric that is not defined for a trial has no row, nor has what is of no plan."""
+    plain = small.plain(small.write_dataset(tmp_path / "data"), metrics=["f1", "hamming_loss"], sweep={PATH: [1, 2]})
+    both = experiment_from(plain)
+    places = {"a": ("PLST", "1", 0), "b": ("PLST", "1", 1), "c": ("PLST", "2", 0), "d": ("BR", "", 0)}
+    trials = {key: trial(key, *place) for key, place in places.items()}
+    old = trial("old", "PLST", "1", 0)
+    values = {"d": {"f1": 0.1, "hamming_loss": 0.2}, "old": {"f1": 9.0}, "b": {"hamming_loss": 0.3, "f1": math.nan}}
+    with Store(tmp_path) as store:
+        store.begin(trials, 1)
+        scores = [TrialResult(key, of_trial) for key, of_trial in values.items()]
+        failed = TrialResult("c", None, "Traceback")
+        store.record(list_rows({**trials, "old": old}, [*scores, failed]))
+    (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1.sqlite")
+    with Store(tmp_path) as store:
+        again = [TrialResult("a", {"hamming_loss": 0.5, "f1": 0.4}), TrialResult("d", {"f1": 8.0})]
+        store.record(list_rows(trials, again))
+    found = read_scores(tmp_path, both)
+    assert list(found) == ["dataset", "method", PATH, "split", "metric", "value"]
+    assert found.astype(object).to_numpy().tolist() == [
+        ["tiny", "PLST", "1", 0, "f1", 0.4],
+        ["tiny", "PLST", "1", 0, "hamming_loss", 0.5],
+        ["tiny", "PLST", "1", 1, "hamming_loss", 0.3],
+        ["tiny", "BR", "", 0, "f1", 0.1],
+        ["tiny", "BR", "", 0, "hamming_loss", 0.2],
+    ]
+
+
+def test_an_export_is_what_pandas_would_write(tmp_path):
+    numbers = [0.1 + 0.2, -0.0, math.nan, math.inf, 1e-300, 123456789.123456789, 1.0]
+    texts = ["plain", 'a "quote"', "a,comma", "two\nlines", "", " ½ ", "a\rb"]
+    frame = pd.DataFrame({"method": pd.Categorical(texts), "a,b": texts, "split": range(7), "value": numbers})
+    write_frame(tmp_path / "a.csv", frame)
+    expected = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+    assert (tmp_path / "a.csv").read_bytes() == expected.encode()
+    write_frame(tmp_path / "none.csv", frame[:0])
+    assert (tmp_path / "none.csv").read_bytes() == b'method,"a,b",split,value\n'

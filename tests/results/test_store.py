@@ -11,6 +11,7 @@ import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -19,8 +20,8 @@ import pytest
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Trial, TrialResult
 from mlcdr.results.record import progress, read_failures, read_planned, read_statuses
-from mlcdr.results.record_file import NoRecord, rows
-from mlcdr.results.store import EXPORTS, Store, places, started, this_host, this_process
+from mlcdr.results.record_file import DONE, NoRecord, rows
+from mlcdr.results.store import EXPORTS, Store, list_rows, started, this_host, this_process
 from tests.small import learner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
@@ -62,9 +63,9 @@ def scores_of(store: Store) -> dict[str, dict[str, float | None]]:
     return {key: scores for key, scores, status in found if status == "done"}
 
 
-def done(store: Store) -> set[str]:
-    recorded = store.recorded()
-    return set(recorded.index[recorded["status"] == "done"])
+def record(store: Store, *group: Any, **outcome: Any) -> None:
+    """Record one group: its trials and scores, the seconds it took, and what crashed."""
+    store.record(list_rows(*group, **outcome))
 
 
 TRIALS = {key: trial(key, split) for split, key in enumerate("abcd")}
@@ -77,13 +78,14 @@ def test_what_is_recorded_is_there_the_next_time(tmp_path: Path) -> None:
     wanted |= {"sum": 0.1 + 0.2, "least": 5e-324, "most": 1.7976931348623157e308, "beyond": float("-inf"), "zero": -0.0}
     with Store(tmp_path) as store:
         failed = [TrialResult(key, None, f"Traceback\n{key}") for key in "dcb"]
-        store.record(TRIALS, [TrialResult("a", {**wanted, "loss": float("nan")}), *failed])
+        record(store, TRIALS, [TrialResult("a", {**wanted, "loss": float("nan")}), *failed])
     with Store(tmp_path) as store:
-        assert done(store) == {"a"}
+        assert store.done() == {"a"}
         assert {k: repr(v) for k, v in scores_of(store)["a"].items()} == {
             k: repr(v) for k, v in {**wanted, "loss": None}.items()
         }
-        assert store.recorded()["error"].to_dict() == {"a": "", **{key: f"Traceback\n{key}" for key in "bcd"}}
+        errors = {key: failure.error for key, failure in store.failures().items()}
+        assert errors == {key: f"Traceback\n{key}" for key in "dcb"}
 
 
 def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> None:
@@ -92,48 +94,78 @@ def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> No
     with Store(tmp_path) as store:
         of_labels = {"f1": (nan, float("inf"), 0.5)}
         score = TrialResult("a", {"f1": 1.0}, tried=tried, of_labels=of_labels, chosen=(("learner.alpha", "0.1"),))
-        store.record(TRIALS, [score])
+        record(store, TRIALS, [score])
         store.begin(TRIALS, 1)
         chosen, found = {"learner.alpha": "0.1"}, [({"learner.alpha": "½"}, None), ({"learner.alpha": "½"}, 0.25)]
         by_label = {"f1": [None, None, 0.5]}
-        assert read_planned(tmp_path, "done", "chosen", "tried", "by_label") == [(chosen, found, by_label)]
+        assert read_planned(tmp_path, DONE, "chosen", "tried", "by_label") == [(chosen, found, by_label)]
 
 
 def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(tmp_path: Path) -> None:
     point = (("learner.alpha", "20%"),)
     with pytest.raises(NoRecord, match="holds no trials"):
-        read_planned(tmp_path, "done")
+        read_planned(tmp_path, DONE)
     with Store(tmp_path) as store:
-        store.record(
-            TRIALS, [TrialResult(key, {"f1": 1.0}) for key in "dba"] + [TrialResult("c", None, "no")], seconds=2.0
+        record(
+            store,
+            TRIALS,
+            [TrialResult(key, {"f1": 1.0}) for key in "dba"] + [TrialResult("c", None, "no")],
+            seconds=2.0,
         )
         store.begin({key: TRIALS[key] for key in "bcd"}, 1)
-    assert read_planned(tmp_path, "done", "split", "point") == [(1, point), (3, point)]
+    assert read_planned(tmp_path, DONE, "split", "point") == [(1, point), (3, point)]
     (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1-of-2.sqlite")
     with Store(tmp_path) as store:
         store.begin({"e": trial("e", 9)}, 1)
-        store.record({"e": trial("e", 9)}, [TrialResult("e", {"f1": 0.5})], seconds=1.5)
-    assert read_planned(tmp_path, "done", "split", "scores") == [(1, {"f1": 1.0}), (3, {"f1": 1.0}), (9, {"f1": 0.5})]
+        record(store, {"e": trial("e", 9)}, [TrialResult("e", {"f1": 0.5})], seconds=1.5)
+    assert read_planned(tmp_path, DONE, "split", "scores") == [(1, {"f1": 1.0}), (3, {"f1": 1.0}), (9, {"f1": 0.5})]
     found = progress(tmp_path)
-    assert (found.counts["planned"].sum(), found.counts["done"].sum(), found.counts["failed"].sum()) == (4, 3, 1)
-    assert found.costs.to_dict() == {"tiny": (4 * 0.5 + 1.5) / 5}
-    recorded = read_statuses(tmp_path)["status"]
-    assert recorded.to_dict() == {**dict.fromkeys("abde", "done"), "c": "failed"}
+    assert (found.total.planned, found.total.done, found.total.failed) == (4, 3, 1)
+    assert found.costs == {"tiny": (4 * 0.5 + 1.5) / 5}
+    statuses = {key: past.status for key, past in read_statuses(tmp_path).items()}
+    assert statuses == {**dict.fromkeys("abde", "done"), "c": "failed"}
     assert [failure.split for failure in read_failures(tmp_path)] == [2]
+
+
+def test_what_failed_in_one_record_and_is_done_in_another_is_no_failure(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.begin(TRIALS, 1)
+        record(store, TRIALS, [TrialResult("a", None, "no"), TrialResult("b", None, "no")])
+    (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1-of-2.sqlite")
+    with Store(tmp_path) as store:
+        record(store, TRIALS, [TrialResult("a", {"f1": 1.0})])
+    assert [failure.split for failure in read_failures(tmp_path)] == [1]
+    found = progress(tmp_path)
+    assert (found.total.done, found.total.failed, found.total.pending) == (1, 1, 2)
+    assert [failure.split for failure in found.failures] == [1]
+
+
+def test_a_plan_that_is_on_record_is_not_written_again(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.begin(TRIALS, 1)
+    other = {**TRIALS, "e": trial("e", 4)}
+    for plan, written in ((TRIALS, 0), (other, 4 + 5), (dict(reversed(other.items())), 5 + 5)):
+        with Store(tmp_path) as store:
+            before = store._db.total_changes
+            store.begin(plan, 1)
+            assert store._db.total_changes - before == written + 1, "and the row of the run"
+            found = store._db.execute("SELECT key, dataset, method FROM planned ORDER BY position").fetchall()
+            assert found == [(key, "tiny", "M") for key in plan]
 
 
 def test_what_a_group_cost_is_shared_by_its_trials_but_for_a_crash(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [TrialResult("a", {"f1": 1.0}), TrialResult("b", None, "no")], seconds=1.5)
-        store.record(TRIALS, [TrialResult("c", None, "gone")], seconds=2.5, crashed="SIGKILL")
-        store.record(TRIALS, [TrialResult("d", {"f1": 1.0})])
-        store.record(TRIALS, [], seconds=3.5)
+        record(store, TRIALS, [TrialResult("a", {"f1": 1.0}), TrialResult("b", None, "no")], seconds=1.5)
+        record(store, TRIALS, [TrialResult("c", None, "gone")], seconds=2.5, crashed="SIGKILL")
+        record(store, TRIALS, [TrialResult("d", {"f1": 1.0})])
+        record(store, TRIALS, [], seconds=3.5)
         found = store._db.execute("SELECT key, seconds, crash FROM trials ORDER BY key").fetchall()
         assert found == [("a", 0.75, ""), ("b", 0.75, ""), ("c", None, "SIGKILL"), ("d", None, "")]
         point = (("learner.alpha", "20%"),)
-        recorded = store.recorded()
-        assert places(recorded[recorded["crash"] != ""]) == {("tiny", "M", point, 2)}
-        assert places(recorded[recorded["status"] == "failed"]) == {("tiny", "M", point, 1), ("tiny", "M", point, 2)}
+        assert store.failures() == {
+            "b": (("tiny", "M", point, 1), "no", ""),
+            "c": (("tiny", "M", point, 2), "gone", "SIGKILL"),
+        }
 
 
 def test_a_plan_is_recorded_in_its_order_and_a_run_with_its_end(tmp_path: Path) -> None:
@@ -182,31 +214,32 @@ def test_a_process_lives_on_when_the_clock_is_set(tmp_path: Path, monkeypatch: p
 
 def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [TrialResult("a", None, "no")])
-        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
-        assert store.recorded().loc["a", ["status", "error"]].to_list() == ["done", ""]
-        store.record(TRIALS, [TrialResult("a", {"loss": 2.0})])
+        record(store, TRIALS, [TrialResult("a", None, "no")])
+        record(store, TRIALS, [TrialResult("a", {"f1": 1.0})])
+        assert store.done() == {"a"}
+        assert not store.failures()
+        record(store, TRIALS, [TrialResult("a", {"loss": 2.0})])
         assert scores_of(store) == {"a": {"loss": 2.0}}
 
 
 def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
+        record(store, TRIALS, [TrialResult("a", {"f1": 1.0})])
         nameless = replace(TRIALS["b"], method=None)  # which the table refuses
         with pytest.raises(ResultsError, match=r"trials\.sqlite: cannot record results"):
-            store.record({**TRIALS, "b": nameless}, [TrialResult("a", {"f1": 2.0}), TrialResult("b", {"f1": 2.0})])
+            record(store, {**TRIALS, "b": nameless}, [TrialResult("a", {"f1": 2.0}), TrialResult("b", {"f1": 2.0})])
         assert scores_of(store) == {"a": {"f1": 1.0}}
-        store.record(TRIALS, [TrialResult("b", {"f1": 3.0})])
-        assert done(store) == {"a", "b"}
+        record(store, TRIALS, [TrialResult("b", {"f1": 3.0})])
+        assert store.done() == {"a", "b"}
 
 
 def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
+        record(store, TRIALS, [TrialResult("a", {"f1": 1.0})])
     dies_in_a_transaction(tmp_path)
     with Store(tmp_path) as store:
         assert scores_of(store) == {"a": {"f1": 1.0}}
-        assert done(store) == {"a"}
+        assert store.done() == {"a"}
 
 
 def test_two_at_once(tmp_path: Path) -> None:
@@ -220,16 +253,16 @@ def test_two_at_once(tmp_path: Path) -> None:
 
 def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.record(TRIALS, [TrialResult("a", {"f1": 1.0})])
+        record(store, TRIALS, [TrialResult("a", {"f1": 1.0})])
     for name in EXPORTS:
         (tmp_path / name).touch()
     with Store(tmp_path, fresh=True):
         assert {path.name for path in tmp_path.iterdir()} >= {*EXPORTS}
     with Store(tmp_path) as store:
-        assert done(store) == {"a"}
+        assert store.done() == {"a"}
     with Store(tmp_path, fresh=True) as store:
         store.begin({}, 1)
-        assert done(store) == set()
+        assert store.done() == set()
         assert {path.name for path in tmp_path.iterdir()} == {".lock", "trials.sqlite"}
 
 
@@ -250,7 +283,8 @@ def other_version(path: Path) -> None:
 
 def damaged_page(path: Path) -> None:
     with Store(path.parent) as store:
-        store.record(
+        record(
+            store,
             {f"{i:032}": trial(f"{i:032}") for i in range(500)},
             [TrialResult(f"{i:032}", {"f1": 1.0}) for i in range(500)],
         )
@@ -289,7 +323,7 @@ def test_a_file_that_is_no_record_is_told_in_one_line_and_left_alone(tmp_path: P
         with Store(tmp_path, fresh=True) as store:
             store.begin({}, 1)
         with Store(tmp_path) as store:
-            assert done(store) == set()
+            assert store.done() == set()
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
@@ -312,8 +346,10 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
 def test_failures_are_read_while_a_run_holds_the_lock_and_nothing_is_written(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.begin(TRIALS, 1)
-        store.record(
-            TRIALS, [TrialResult("a", {"f1": 1.0}), TrialResult("b", None, "Traceback"), TrialResult("c", None, "C")]
+        record(
+            store,
+            TRIALS,
+            [TrialResult("a", {"f1": 1.0}), TrialResult("b", None, "Traceback"), TrialResult("c", None, "C")],
         )
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         first, second = read_failures(tmp_path)
@@ -321,7 +357,7 @@ def test_failures_are_read_while_a_run_holds_the_lock_and_nothing_is_written(tmp
         assert first.point == (("learner.alpha", "20%"),)
         assert second.split == 2
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-        store.record(TRIALS, [TrialResult("b", {"f1": 1.0})])
+        record(store, TRIALS, [TrialResult("b", {"f1": 1.0})])
         assert [failure.split for failure in read_failures(tmp_path)] == [2]
 
 
@@ -329,8 +365,8 @@ def test_failures_are_those_of_the_plan_in_its_order(tmp_path: Path) -> None:
     """Of a method that was edited, the old trials stay on record, with other keys."""
     new = {key: trial(key, split) for key, split in (("z", 5), ("y", 6))}
     with Store(tmp_path) as store:
-        store.record(TRIALS, [TrialResult("a", None, "before")])
-        store.record(new, [TrialResult("y", None, "Y"), TrialResult("z", None, "Z")])
+        record(store, TRIALS, [TrialResult("a", None, "before")])
+        record(store, new, [TrialResult("y", None, "Y"), TrialResult("z", None, "Z")])
         with pytest.raises(NoRecord, match="no run has planned its trials here"):
             read_failures(tmp_path)
         store.begin(new, 1)
@@ -355,7 +391,7 @@ def test_no_record_and_one_that_is_not_ours(tmp_path: Path) -> None:
 def test_after_a_kill_in_a_transaction_a_reader_changes_nothing_and_says_what_heals_the_record(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.begin(TRIALS, 1)
-        store.record(TRIALS, [TrialResult("a", None, "Traceback")])
+        record(store, TRIALS, [TrialResult("a", None, "Traceback")])
     dies_in_a_transaction(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     told = r"trials\.sqlite-journal: left by a run that was killed as it wrote; `mlcdr run` with its config heals"
@@ -372,7 +408,7 @@ def test_a_record_of_the_former_format_is_none_and_a_run_says_what_to_do(tmp_pat
         db.execute("CREATE TABLE trials (key TEXT)")
         db.execute(f"PRAGMA application_id = {0x6D6C6364}")
         db.execute("PRAGMA user_version = 1")
-    assert read_statuses(tmp_path).empty
+    assert not read_statuses(tmp_path)
     for read in (progress, read_failures):
         with pytest.raises(NoRecord, match="recorded by an older mlcdr"):
             read(tmp_path)
