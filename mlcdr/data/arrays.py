@@ -61,7 +61,10 @@ def _count_bytes(values: Any) -> float:
 
 
 def _as_matrix(origins: Origins, name: str, values: Any) -> Matrix:
-    """A copy as a matrix of numbers: float64, dense or CSR with sorted int32 indices and no explicit zeros."""
+    """A matrix of numbers: float64, dense or CSR with sorted int32 indices and no explicit zeros.
+
+    A dense one without missing values may be the caller's memory: nothing is written into it.
+    """
     path = origins.path
     try:
         if sparse.issparse(values):
@@ -76,7 +79,11 @@ def _as_matrix(origins: Origins, name: str, values: Any) -> Matrix:
             if raw.dtype.kind not in "biuf":
                 raise ValueError(f"it is of type {raw.dtype}")
             origins.check_memory(8 * raw.size, f"{raw.size:,} numbers of {name}")
-            matrix = np.array(raw, dtype=np.float64, order="C")
+            matrix = np.asarray(raw, dtype=np.float64, order="C").view()
+            with np.errstate(over="ignore", invalid="ignore"):
+                may_have_gaps = np.isnan(matrix.sum())
+            if may_have_gaps:  # they are filled in place
+                matrix = matrix.copy()
     except (TypeError, ValueError) as error:
         hint = "; sklearn.preprocessing.MultiLabelBinarizer makes one of lists of names" if name == "Y" else ""
         fail(path, f"{name} is no matrix of numbers: {error}{hint}")

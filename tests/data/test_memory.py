@@ -186,3 +186,13 @@ def test_masked_values_of_arrays_are_missing() -> None:
         Dataset.of(X, np.eye(2))
     with pytest.raises(DataError, match=r"^data: row 1: label 'label1' has no value;"):
         Dataset.of(np.eye(2), np.ma.masked_equal([[1, 0], [0, 0]], 1))
+
+
+def test_an_array_is_taken_as_it_is_and_never_written_into() -> None:
+    X, Y = np.random.default_rng(0).standard_normal((30, 4)), np.eye(30)[:, :3]
+    assert np.shares_memory(Dataset.of(X, Y).X, X)
+    assert X.flags.writeable
+    X[3, 2] = np.nan
+    filled = Dataset.of(X, Y, missing="mean")
+    assert not np.isnan(filled.X).any()
+    assert np.isnan(X[3, 2])
