@@ -38,7 +38,6 @@ from tests.small import FOUR, Guess
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
-# Workers are forks: only where their start is what is tested, they are not.
 forks = pytest.mark.usefixtures("forked_workers")
 TWO = {"kind": "shuffle", "repeats": 2, "train_size": 0.75, "seed": 1}
 
@@ -264,6 +263,7 @@ class Own(ClassifierMixin, BaseEstimator):
 """
 
 
+@pytest.mark.usefixtures("new_workers")
 @pytest.mark.parametrize(
     ("edited", "told"),
     [
@@ -353,11 +353,11 @@ def test_workers_that_the_system_does_not_allow(
     started = []
 
     class Worker(workers._Worker):
-        def __init__(self) -> None:
+        def __init__(self, *arguments: Any) -> None:
             if len(started) == possible:
                 raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
             started.append(self)
-            super().__init__()
+            super().__init__(*arguments)
 
     monkeypatch.setattr(workers, "_Worker", Worker)
     report = run(small.experiment(arff), tmp_path, 3)
