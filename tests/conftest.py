@@ -96,13 +96,13 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     from mlcdr.execution import workers
 
-    serve = workers._serve
+    serve = workers.serve
 
     def serve_quietly(*arguments: Any) -> None:
         faulthandler.disable()  # pytest's, which shows every thread of a process that a signal ends
         serve(*arguments)
 
-    monkeypatch.setattr(workers, "_serve", serve_quietly)
+    monkeypatch.setattr(workers, "serve", serve_quietly)
     monkeypatch.setattr(workers, "may_fork", lambda: "fork" in multiprocessing.get_all_start_methods())
 
 

@@ -39,9 +39,9 @@ METHODS = (
 class Prepared:
     """A command begun by the server: of `subprocess.Popen` what the tests use.
 
-    `forked`: its workers are forks of it, as they are on Linux; else they are new interpreters, as elsewhere, each of
-    which costs some seconds of computing. `terminal`: the device that it prints to, instead of files; `out`: that of its
-    standard output alone.
+    `forked`: its workers are forks of it, as on Linux; else they are new interpreters, as elsewhere, which cost some
+    seconds of computing each. `terminal`: the device that it prints to, instead of files; `out`: that of its standard
+    output alone.
     """
 
     def __init__(

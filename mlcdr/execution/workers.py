@@ -42,6 +42,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr.data import held
 from mlcdr.errors import DataError, UserError
+from mlcdr.execution import new_worker
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import PART_SECONDS, ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
@@ -89,7 +90,7 @@ def _libraries_first() -> Iterator[None]:
 
 def _fork(pipe: Connection, data: DividedData | None) -> Any:
     """A process that is to be a fork of this one."""
-    return multiprocessing.get_context("fork").Process(target=_serve, args=(pipe, os.getpid(), data))
+    return multiprocessing.get_context("fork").Process(target=serve, args=(pipe, os.getpid(), data))
 
 
 def _spawn(pipe: Connection) -> Any:
@@ -100,7 +101,7 @@ def _spawn(pipe: Connection) -> Any:
 
     if sys.platform != "win32":
         resource_tracker.ensure_running()  # otherwise it is started with the process, which unblocks the signals
-    return get_context("loky").Process(target=_serve, args=(pipe, os.getpid()), env=_ONE_THREAD)
+    return get_context("loky").Process(target=new_worker.serve, args=(pipe, os.getpid()), env=_ONE_THREAD)
 
 
 class _Worker:
@@ -407,7 +408,7 @@ def _resident(pid: int | None) -> int:
 # -------------------------------------------------------------------- in the worker
 
 
-def _serve(pipe: Connection, parent: int, data: DividedData | None = None) -> None:
+def serve(pipe: Connection, parent: int, data: DividedData | None = None) -> None:
     """The loop of a worker: compute the groups that come through the pipe, one after another.
 
     What a fork has inherited and a new interpreter has not is made good: the state of the random generator that a
@@ -430,9 +431,11 @@ def _serve(pipe: Connection, parent: int, data: DividedData | None = None) -> No
     with contextlib.suppress(OSError):  # where memory runs out, the system is to kill this process rather than the run
         Path("/proc/self/oom_score_adj").write_text("500")
     for each in ENDING_SIGNALS:
-        signal.signal(each, signal.SIG_DFL)
+        if signal.getsignal(each) != signal.SIG_IGN:  # as with nohup
+            signal.signal(each, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends the workers
     if hasattr(signal, "pthread_sigmask"):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     watch_parent(parent)
     # As within joblib's own workers: a trial that asks for several jobs gets threads, not processes of its own.

@@ -276,7 +276,7 @@ def test_a_daemonic_process_computes_alone_and_says_so(
 def test_workers_that_do_not_come_to_life_end_the_run(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "_serve", _stillborn)
+    monkeypatch.setattr(workers, "serve", _stillborn)
     report = run(small.experiment(arff), tmp_path, jobs=2)
     assert report.interrupted
     assert (report.computed, report.failures) == (0, [])
