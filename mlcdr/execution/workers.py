@@ -228,7 +228,7 @@ class LocalWorkers:
             raise UserError(f"{need} need a worker, and a daemonic process may start none")
         self._jobs = jobs
         self._limits = limits
-        self._fork = limits.memory is None and may_fork()
+        self._forks = limits.memory is None and may_fork()
         self._data: DividedData | None = None  # which forks have at once
         self._workers: list[_Worker] = []
         self._looked = 0.0  # when the workers were checked last
@@ -243,7 +243,8 @@ class LocalWorkers:
             for group in pending:
                 groups += [replace(group, trials=tuple(fit)) for fit in by_family(group.trials)]
         lost: set[str] = set()  # keys of the trials that had a worker that died
-        with held.shared():
+        # forks have what is held in memory
+        with contextlib.nullcontext() if self._forks else held.shared():
             try:
                 for result in self._work(groups, self._jobs):
                     # What took too long would take as long again.
@@ -296,7 +297,7 @@ class LocalWorkers:
         busy = sum(worker.group is not None for worker in self._workers)
         while len(self._workers) < min(jobs, busy + len(left)):
             try:
-                self._workers.append(_Worker(self._fork, self._data))
+                self._workers.append(_Worker(self._forks, self._data))
             except OSError as error:  # no more processes, files or memory: go on with fewer workers
                 if not self._workers:
                     raise ExecutorLost(f"no worker process can be started ({error.strerror or error})") from error
