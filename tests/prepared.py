@@ -169,9 +169,10 @@ def _become(request: dict[str, Any], tell: int) -> None:
     os.chdir(request["cwd"])
     sys.path[0] = request["cwd"]
     sys.argv = ["mlcdr", *request["arguments"]]
-    from mlcdr.execution import workers
+    if not request["forked"]:
+        from mlcdr.execution import workers
 
-    workers.may_fork = lambda: request["forked"]
+        workers.may_fork = lambda: False
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which may be ignored where the tests run
     with contextlib.suppress(OSError):
         os.write(tell, b".")
