@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,9 +118,6 @@ def block_signals() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    from multiprocessing import resource_tracker  # imported here, since it would slow down `mlcdr --help`
-
-    resource_tracker.ensure_running()  # otherwise the first worker starts it, which unblocks the signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield
@@ -151,6 +150,45 @@ def is_daemonic() -> bool:
     from multiprocessing import current_process
 
     return current_process().daemon
+
+
+_FORKABLE = {"jemalloc_bg_thd"}
+"""The names of threads that libraries stop and start around a fork: those of the memory allocator of pyarrow."""
+
+
+def may_fork() -> bool:
+    """Whether a fork of this process can go on with its work, as only the thread that forks is in it.
+
+    That is so on Linux, where this process has no other thread that may hold a lock: none of Python's, and none of a
+    library's. The threads of OpenBLAS are no hindrance. They end when a process forks, and start again when they are
+    needed: so a first fork, which ends at once, shows whether there are others.
+    """
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return False
+    if _other_threads():
+        with without_fork_warning():
+            child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+    return not _other_threads()
+
+
+@contextlib.contextmanager
+def without_fork_warning() -> Iterator[None]:
+    """Fork without Python's warning of threads, where `may_fork` has found that there are none that matter."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* is multi-threaded, use of fork", DeprecationWarning)
+        yield
+
+
+def _other_threads() -> bool:
+    """Whether this process has threads of libraries, but for those that do not matter."""
+    n_threads = 0
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended
+            n_threads += (thread / "comm").read_text().strip() not in _FORKABLE
+    return n_threads > 1
 
 
 def watch_parent(parent: int) -> None:

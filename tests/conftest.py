@@ -7,6 +7,7 @@ skips.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import multiprocessing
 import os
@@ -23,7 +24,6 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from tests.prepared import Forks
 from tests.small import Outcome
 
 
@@ -90,14 +90,28 @@ def reference() -> Callable[[str], Path]:
 
 @pytest.fixture
 def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are forks of this process, with its imports: a new interpreter costs two seconds of computing each.
+    """Workers are forks, even of a process of tests that has other threads: these hold no lock that a worker takes.
 
-    For tests of what the run makes of its workers; how they are started is left to others.
+    For tests of what the run makes of its workers.
     """
     from mlcdr.execution import workers
 
-    if "fork" in multiprocessing.get_all_start_methods():
-        monkeypatch.setattr(workers, "get_context", lambda _: Forks())
+    serve = workers.serve
+
+    def serve_quietly(*arguments: Any) -> None:
+        faulthandler.disable()  # pytest's, which shows every thread of a process that a signal ends
+        serve(*arguments)
+
+    monkeypatch.setattr(workers, "serve", serve_quietly)
+    monkeypatch.setattr(workers, "may_fork", lambda: "fork" in multiprocessing.get_all_start_methods())
+
+
+@pytest.fixture
+def new_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are new interpreters, as where a fork is not safe; each costs some seconds of computing."""
+    from mlcdr.execution import workers
+
+    monkeypatch.setattr(workers, "may_fork", lambda: False)
 
 
 _READ: dict[tuple, Any] = {}

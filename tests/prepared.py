@@ -8,17 +8,13 @@ has its own exit code, dies of its signals and starts its own workers. Only the 
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 IMPORTED = (
     "mlcdr.cli.commands",
     "mlcdr.execution.runner",
+    "mlcdr.execution.workers",
     "mlcdr.api.progress",
     "mlcdr.results.results",
     "mlcdr.tables.tables",
@@ -39,36 +36,12 @@ METHODS = (
 )
 
 
-def _without_faulthandler(target: Callable, *args: Any) -> None:
-    faulthandler.disable()  # pytest's, which shows every thread of a process that a signal ends
-    target(*args)
-
-
-class Forks:
-    """What `mlcdr.execution.workers` uses of loky's context, but each process is a fork."""
-
-    def __init__(self) -> None:
-        self._context = multiprocessing.get_context("fork")
-        self.Pipe = self._context.Pipe
-
-    def Process(self, target: Callable, args: tuple, env: dict[str, str]) -> Any:
-        process = self._context.Process(target=_without_faulthandler, args=(target, *args))
-        start = process.start
-
-        def begin() -> None:
-            with warnings.catch_warnings():  # other threads of the tests hold no lock that a worker takes
-                warnings.simplefilter("ignore", DeprecationWarning)
-                start()
-
-        process.start = begin  # type: ignore[method-assign]
-        return process
-
-
 class Prepared:
     """A command begun by the server: of `subprocess.Popen` what the tests use.
 
-    `forked`: its workers are forks of it, each of which costs two seconds of computing less. `terminal`: the device
-    that it prints to, instead of files; `out`: that of its standard output alone.
+    `forked`: its workers are forks of it, as on Linux; else they are new interpreters, as elsewhere, which cost some
+    seconds of computing each. `terminal`: the device that it prints to, instead of files; `out`: that of its standard
+    output alone.
     """
 
     def __init__(
@@ -196,10 +169,10 @@ def _become(request: dict[str, Any], tell: int) -> None:
     os.chdir(request["cwd"])
     sys.path[0] = request["cwd"]
     sys.argv = ["mlcdr", *request["arguments"]]
-    if request["forked"]:
+    if not request["forked"]:
         from mlcdr.execution import workers
 
-        workers.get_context = lambda _: Forks()
+        workers.may_fork = lambda: False
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which may be ignored where the tests run
     with contextlib.suppress(OSError):
         os.write(tell, b".")

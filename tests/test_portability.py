@@ -35,7 +35,7 @@ def test_a_run_needs_nothing_that_windows_lacks(tmp_path: Path) -> None:
     (tmp_path / "lacking" / "sitecustomize.py").write_text(WINDOWS)
     (tmp_path / "e.yaml").write_text(
         "name: e\ndatasets: [tiny]\nsplits: {kind: shuffle, repeats: 2, train_size: 0.5, seed: 1}\n"
-        "metrics: [hamming_loss]\nmethods: {LS: {learner: least_squares}}\n"
+        "metrics: [hamming_loss]\nmethods: {LS: {learner: least_squares}}\nlimits: {memory: 9 GB}\n"  # new workers
     )
     path = os.pathsep.join([str(tmp_path / "lacking"), str(ROOT)])
     done = small.command("run", "e.yaml", "--jobs", "2", cwd=tmp_path, PYTHONPATH=path)

@@ -75,7 +75,8 @@ def test_nothing_in_the_package_unpickles_evaluates_or_starts_a_shell() -> None:
 def test_no_file_beside_a_config_stands_in_for_a_library_here_or_in_a_worker(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     write_dataset(folder)
-    text = CONFIG.format(name="c", dataset="tiny.arff", learner="mine.Mine") + "limits: {seconds: 500}\n"  # a worker
+    # with this limit a worker is a new interpreter
+    text = CONFIG.format(name="c", dataset="tiny.arff", learner="mine.Mine") + "limits: {memory: 9 GB}\n"
     (folder / "c.yaml").write_text(text)
     (folder / "mine.py").write_text(
         "import os\nfrom mlcdr import LeastSquares\n"

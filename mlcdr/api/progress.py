@@ -12,6 +12,8 @@ from typing import Any
 from mlcdr.execution.listener import Listener
 from mlcdr.standard_streams import print_notice
 
+_PAUSE = 0.2  # seconds between two changes of a bar
+
 
 @contextmanager
 def make_listener(quiet: bool) -> Iterator[Listener]:
@@ -79,8 +81,6 @@ class Counting(Listener):
 class NotebookBar(Counting):
     """A progress bar in the output of a notebook's cell; at the end a line stays."""
 
-    _PAUSE = 0.2  # seconds between two changes of the bar
-
     def begin(self, name: str, total: int, kept: int) -> None:
         """Show the bar."""
         from IPython.display import display
@@ -92,7 +92,7 @@ class NotebookBar(Counting):
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Advance the bar."""
         super().advance(dataset, done, failed)
-        if self.done == self.total or self.seconds - self._shown > self._PAUSE:
+        if self.done == self.total or self.seconds - self._shown > _PAUSE:
             self._shown = self.seconds
             self._handle.update(self)
 
@@ -119,12 +119,14 @@ class Bar(Counting):
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
+            auto_refresh=False,  # by a thread, beside which no worker could be a fork
             transient=True,
         )
 
     def begin(self, name: str, total: int, kept: int) -> None:
         """Add the bar of an experiment."""
         super().begin(name, total, kept)
+        self._drawn = 0.0  # seconds since the beginning
         self._task = self.shown.add_task(name, total=total, completed=kept, rate="")
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
@@ -133,6 +135,9 @@ class Bar(Counting):
         rate = (self.done - self.kept) / max(self.seconds, 1e-9)
         text = f"{rate:,.0f} trials/s{self.failed}"
         self.shown.update(self._task, advance=done, description=f"{self.name}: {dataset}", rate=text)
+        if self.done == self.total or self.seconds - self._drawn > _PAUSE:
+            self._drawn = self.seconds
+            self.shown.refresh()
 
     def notice(self, text: str) -> None:
         """Print a line above the bar."""

@@ -12,6 +12,7 @@ import os
 import sys
 
 from mlcdr.errors import UserError
+from mlcdr.lazy_imports import postpone
 from mlcdr.processes import Stop, record_ctrl_c
 from mlcdr.standard_streams import describe_failure, print_notice, protect_streams
 
@@ -23,6 +24,7 @@ def main() -> None:
     reason than a pipe closed by its reader (`| head`), the reason is printed, and the exit code is 2.
     """
     gc.disable()  # imports make many objects that all stay: to look through them takes a fifth of a command's start
+    postpone()
     protect_streams()
     if "_MLCDR_COMPLETE" in os.environ:
         os.environ["COLUMNS"] = "1000"  # Typer breaks a longer description into lines, which a shell takes for words

@@ -13,11 +13,17 @@ too late.
 
 That a worker is dead is seen from its process, too, not only from the end of its pipe: a child that a method has forked
 may keep the pipe open. A worker leads a process group, which is killed with it.
+
+A worker is a fork of the run where that is safe (`mlcdr.processes.may_fork`): it has all imports and the data set at
+once, and costs hundredths of a second. Elsewhere it is a new interpreter, which imports and reads by itself. It is one
+too where memory is limited, since a fork has all that the run has in memory.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
+import multiprocessing
 import os
 import signal
 import sys
@@ -30,12 +36,13 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 import psutil
-from joblib.externals.loky.backend import get_context
 from threadpoolctl import threadpool_limits
 
 from mlcdr.data import held
 from mlcdr.errors import DataError, UserError
+from mlcdr.execution import new_worker
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import PART_SECONDS, ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
@@ -49,8 +56,10 @@ from mlcdr.processes import (
     close_in_forks,
     hold_signals,
     is_daemonic,
+    may_fork,
     raise_if_stopped,
     watch_parent,
+    without_fork_warning,
 )
 from mlcdr.standard_streams import protect_streams
 
@@ -79,8 +88,31 @@ def _libraries_first() -> Iterator[None]:
         del os.environ[_SAFE_PATH]
 
 
+def _fork(pipe: Connection, data: DividedData | None) -> Any:
+    """A process that is to be a fork of this one."""
+    return multiprocessing.get_context("fork").Process(target=serve, args=(pipe, os.getpid(), data))
+
+
+def _spawn(pipe: Connection) -> Any:
+    """A process that is to be a new interpreter, which does not run the `__main__` of this one again."""
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import get_context
+
+    if sys.platform != "win32":
+        resource_tracker.ensure_running()  # otherwise it is started with the process, which unblocks the signals
+    return get_context("loky").Process(target=new_worker.serve, args=(pipe, os.getpid()), env=_ONE_THREAD)
+
+
 class _Worker:
     """A process and the run's end of its pipe.
+
+    Parameters
+    ----------
+    fork : bool
+        Whether it is a fork of this process, or a new interpreter.
+    data : DividedData or None
+        The data set that this process has read, for a fork.
 
     Attributes
     ----------
@@ -94,16 +126,17 @@ class _Worker:
         When it began to compute its group.
     """
 
-    def __init__(self) -> None:
-        context = get_context("loky")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, os.getpid()), env=_ONE_THREAD)
+    def __init__(self, fork: bool = False, data: DividedData | None = None) -> None:
+        self.pipe, theirs = multiprocessing.Pipe()
+        self.process: Any = _fork(theirs, data) if fork else _spawn(theirs)
         self.ready = False
         self.group: Group | None = None
         self.dataset = ""
         self.clock = 0.0
+        close_in_forks(self.pipe)  # of the workers to come, and of methods'
         try:
-            with block_signals(), _libraries_first():  # the new process inherits that they are blocked
+            # the new process inherits that they are blocked
+            with block_signals(), _libraries_first(), without_fork_warning():
                 self.process.start()
         except BaseException:
             if self.process.pid is not None:
@@ -195,19 +228,23 @@ class LocalWorkers:
             raise UserError(f"{need} need a worker, and a daemonic process may start none")
         self._jobs = jobs
         self._limits = limits
+        self._forks = limits.memory is None and may_fork()
+        self._data: DividedData | None = None  # which forks have at once
         self._workers: list[_Worker] = []
         self._looked = 0.0  # when the workers were checked last
         self._stillborn = 0  # workers in a row that died before they were ready
 
     def compute(self, pending: Sequence[Group], data: DividedData | None = None) -> Generator[GroupResult, None, None]:
-        """See `Executor`; each worker reads the data sets that it needs."""
+        """See `Executor`; a worker that has not inherited the data set that it needs reads it."""
+        self._data = data
         groups = list(pending)
         if self._limits.any:  # each fit by itself, so that what exceeds a limit takes nothing else with it
             groups = []
             for group in pending:
                 groups += [replace(group, trials=tuple(fit)) for fit in by_family(group.trials)]
         lost: set[str] = set()  # keys of the trials that had a worker that died
-        with held.shared():
+        # forks have what is held in memory
+        with contextlib.nullcontext() if self._forks else held.shared():
             try:
                 for result in self._work(groups, self._jobs):
                     # What took too long would take as long again.
@@ -260,7 +297,7 @@ class LocalWorkers:
         busy = sum(worker.group is not None for worker in self._workers)
         while len(self._workers) < min(jobs, busy + len(left)):
             try:
-                self._workers.append(_Worker())
+                self._workers.append(_Worker(self._forks, self._data))
             except OSError as error:  # no more processes, files or memory: go on with fewer workers
                 if not self._workers:
                     raise ExecutorLost(f"no worker process can be started ({error.strerror or error})") from error
@@ -372,8 +409,16 @@ def _resident(pid: int | None) -> int:
 # -------------------------------------------------------------------- in the worker
 
 
-def _serve(pipe: Connection, parent: int) -> None:
-    """The loop of a worker: compute the groups that come through the pipe, one after another."""
+def serve(pipe: Connection, parent: int, data: DividedData | None = None) -> None:
+    """The loop of a worker: compute the groups that come through the pipe, one after another.
+
+    What a fork has inherited and a new interpreter has not is made good: the state of the random generator that a
+    method may use without a seed, objects that the garbage collector would look through, and signal handlers.
+    """
+    np.random.seed()  # noqa: NPY002
+    gc.freeze()
+    gc.enable()
+    os.environ |= _ONE_THREAD
     protect_streams()
     if os.environ.get(_SAFE_PATH) == _OURS:  # removed, so that it does not affect what a method starts
         del os.environ[_SAFE_PATH]
@@ -386,6 +431,9 @@ def _serve(pipe: Connection, parent: int) -> None:
         os.setpgid(0, 0)  # so that what a trial starts ends with it
     with contextlib.suppress(OSError):  # where memory runs out, the system is to kill this process rather than the run
         Path("/proc/self/oom_score_adj").write_text("500")
+    for each in ENDING_SIGNALS:
+        if signal.getsignal(each) != signal.SIG_IGN:  # as with nohup
+            signal.signal(each, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends the workers
     if hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -393,7 +441,7 @@ def _serve(pipe: Connection, parent: int) -> None:
     watch_parent(parent)
     # As within joblib's own workers: a trial that asks for several jobs gets threads, not processes of its own.
     with threadpool_limits(1), joblib.parallel_config("threading", n_jobs=1):
-        computer = Computer()
+        computer = Computer(data)
         with contextlib.suppress(EOFError, OSError):  # the run is gone
             pipe.send(_READY)
             while True:

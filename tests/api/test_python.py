@@ -160,11 +160,14 @@ def test_other_processes_find_the_data_in_files_that_are_removed() -> None:
         mlcdr.load_dataset("mine", memory=data.checksum)
 
 
-@pytest.mark.slow  # three processes import everything
-def test_workers_find_the_data_without_a_guarded_main(tmp_path: Path) -> None:
+@pytest.mark.slow  # up to three processes import everything
+@pytest.mark.parametrize("workers", ["forks", "new interpreters"])
+def test_workers_find_the_data_without_a_guarded_main(tmp_path: Path, workers: str) -> None:
     """A script without `if __name__ == "__main__"`; the data are in no file."""
     script = f"""
-import json, os
+import json, os, threading
+if {workers!r} != "forks":
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
 import mlcdr
 from mlcdr import processes
 from mlcdr.csv_files import as_numbers

@@ -165,7 +165,7 @@ def test_a_trial_that_passes_a_limit_is_ended(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], late: Path, how: str, limit: str
 ) -> None:
     limits: dict[str, Any] = {"seconds": 20}
-    if limit == "memory":  # more than a fork of this process has at once
+    if limit == "memory":  # more than a worker has at once
         limits = {"memory": f"{workers._resident(os.getpid()) // 10**6 + 400} MB"}
     splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.75, "seed": 1}
     once = str(late) if limit == "seconds" else ""
@@ -276,7 +276,7 @@ def test_a_daemonic_process_computes_alone_and_says_so(
 def test_workers_that_do_not_come_to_life_end_the_run(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "_serve", _stillborn)
+    monkeypatch.setattr(workers, "serve", _stillborn)
     report = run(small.experiment(arff), tmp_path, jobs=2)
     assert report.interrupted
     assert (report.computed, report.failures) == (0, [])
@@ -370,6 +370,8 @@ def test_an_error_comes_from_a_worker_with_its_kind_and_all_its_lines(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: UserError, kind: type[UserError], told: str
 ) -> None:
     class Refusing:
+        def __init__(self, data: object): ...
+
         def prepare(self, group: Group) -> None:
             raise error
 
@@ -385,8 +387,8 @@ def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
     started: list[workers._Worker] = []
 
     class Watched(workers._Worker):
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
             started.append(self)
 
     with pytest.MonkeyPatch.context() as patch:

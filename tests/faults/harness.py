@@ -79,8 +79,8 @@ class Run:
         return [pid for pid, session, _ in processes() if session == self.pid]
 
     def workers(self) -> list[int]:
-        """Its children that compute (joblib has others, which watch resources)."""
-        started = ("popen_loky", "tests.prepared")
+        """Its children that compute, be they forks or new interpreters (which joblib watches by another)."""
+        started = ("popen_loky", "tests.prepared", "-m mlcdr")
         found = (pid for pid, _, line in processes() if any(each in line for each in started))
         return [pid for pid in found if parent_of(pid) == self.pid]
 

@@ -155,6 +155,17 @@ def test_ctrl_c_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path
     run.nobody_stays()
 
 
+def test_the_workers_of_a_command_are_forks_of_it(folder: Path, gate: Gate, tmp_path: Path) -> None:
+    """With all libraries that a run imports, and what threads they have."""
+    gate.close(0)
+    run = Run(folder, tmp_path, "-j", "2")
+    until(lambda: len(run.workers()) == 2, "workers", run.process)
+    assert len({Path(f"/proc/{pid}/cmdline").read_bytes() for pid in run.members()}) == 1, "that of the run"
+    os.kill(run.pid, signal.SIGTERM)
+    assert run.end()[0] == 130
+    run.nobody_stays()
+
+
 def test_two_runs_of_one_folder_at_once(folder: Path, gate: Gate, tmp_path: Path) -> None:
     run = Run(folder, tmp_path, "-j", "1")
     run.until_some_are_done()

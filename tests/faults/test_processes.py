@@ -9,6 +9,8 @@ import asyncio
 import contextlib
 import ctypes
 import errno
+import gc
+import json
 import os
 import signal
 import sqlite3
@@ -20,6 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mlcdr import processes
@@ -38,7 +41,6 @@ from tests.small import FOUR, Guess
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
-# Workers are forks: only where their start is what is tested, they are not.
 forks = pytest.mark.usefixtures("forked_workers")
 TWO = {"kind": "shuffle", "repeats": 2, "train_size": 0.75, "seed": 1}
 
@@ -75,6 +77,13 @@ class Odd(Guess):
 
     def _orphan_of_c(self) -> None:
         self._orphan(ctypes.CDLL(None).fork)
+
+    def _note(self) -> None:
+        drawn = np.random.random()  # noqa: NPY002
+        ends = signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+        noted = {"drawn": drawn, "collects": gc.isenabled(), "ends": ends, "threads": os.environ["OMP_NUM_THREADS"]}
+        (Path(self.note) / str(os.getpid())).write_text(json.dumps(noted))
+        until(lambda: len(list(Path(self.note).iterdir())) == 2, "other worker")
 
     def _twice(self) -> None:
         if child := os.fork():
@@ -139,6 +148,49 @@ def end(pids: list[str]) -> None:
     for pid in pids:
         with contextlib.suppress(OSError):
             os.kill(int(pid), signal.SIGKILL)
+
+
+# -------------------------------------------------------------------- forks of the run
+
+FORKING = """
+import ctypes, sys, threading
+import numpy
+from mlcdr.processes import may_fork
+assert may_fork(), "the threads of OpenBLAS are no hindrance"
+if sys.argv[1] == "Python's":
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+else:
+    c = ctypes.CDLL(None)
+    c.pthread_create(ctypes.byref(ctypes.c_ulong()), None, c.pause, None)
+assert not may_fork(), "this thread may hold a lock"
+"""
+
+
+@pytest.mark.parametrize("thread", ["Python's", "a library's"])
+def test_workers_are_forks_only_where_no_other_thread_may_hold_a_lock(tmp_path: Path, thread: str) -> None:
+    (tmp_path / "p.py").write_text(FORKING)
+    done = small.python("-W", "error", "p.py", thread, cwd=tmp_path, OPENBLAS_NUM_THREADS="4")
+    assert done.returncode == 0, done.stderr
+
+
+@forks
+@pytest.mark.usefixtures("_own_signals")
+def test_forks_draw_other_numbers_and_are_in_the_state_of_a_new_interpreter(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    gc.disable()  # as the command line
+    try:
+        report = run_odd(arff, tmp_path / "out", "note", notes, jobs=2)
+    finally:
+        gc.enable()
+    assert report.failures == []
+    first, second = (json.loads(path.read_text()) for path in notes.iterdir())
+    assert first.pop("drawn") != second.pop("drawn")
+    assert first == second == {"collects": True, "ends": True, "threads": "1"}
 
 
 # -------------------------------------------------------------------- children
@@ -264,6 +316,7 @@ class Own(ClassifierMixin, BaseEstimator):
 """
 
 
+@pytest.mark.usefixtures("new_workers")
 @pytest.mark.parametrize(
     ("edited", "told"),
     [
@@ -289,6 +342,25 @@ def test_a_method_edited_before_a_worker_starts_is_a_failure_that_says_so(
     report = run(experiment, tmp_path / "out", 1, listener=Editing())
     assert (report.done, len(report.failures), report.crashed) == (4, 2, 0)
     assert all(trial.method == "Own" and told in error for trial, error in report.failures)
+
+
+@forks
+def test_a_fork_computes_what_was_planned_though_the_source_is_edited(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "edited_z.py"
+    source.write_text(SOURCE.format(constant=0))
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    class Editing(Listener):
+        def begin(self, name: str, total: int, kept: int) -> None:
+            source.write_text(SOURCE.format(constant=1))
+
+    experiment = small.experiment(arff, methods={"Own": {"learner": "edited_z.Own"}}, splits=TWO, sweep={})
+    calm = run(experiment, tmp_path / "calm")
+    report = run(experiment, tmp_path / "out", 2, listener=Editing())
+    assert (report.done, report.failures) == (2, [])
+    assert (report.folder / "scores.csv").read_bytes() == (calm.folder / "scores.csv").read_bytes()
 
 
 # -------------------------------------------------------------------- signals and workers
@@ -353,11 +425,11 @@ def test_workers_that_the_system_does_not_allow(
     started = []
 
     class Worker(workers._Worker):
-        def __init__(self) -> None:
+        def __init__(self, *arguments: Any) -> None:
             if len(started) == possible:
                 raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
             started.append(self)
-            super().__init__()
+            super().__init__(*arguments)
 
     monkeypatch.setattr(workers, "_Worker", Worker)
     report = run(small.experiment(arff), tmp_path, 3)
