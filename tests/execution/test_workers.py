@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -165,8 +164,8 @@ def test_a_trial_that_passes_a_limit_is_ended(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], late: Path, how: str, limit: str
 ) -> None:
     limits: dict[str, Any] = {"seconds": 20}
-    if limit == "memory":  # more than a worker has at once
-        limits = {"memory": f"{workers._resident(os.getpid()) // 10**6 + 400} MB"}
+    if limit == "memory":  # more than a new interpreter has at once
+        limits = {"memory": "700 MB"}
     splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.75, "seed": 1}
     once = str(late) if limit == "seconds" else ""
     methods = {"PLST": FOUR["PLST"], "Deadly": deadly(how, total=total(arff, 1), once=once)}
