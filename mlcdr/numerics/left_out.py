@@ -73,6 +73,8 @@ class _Whole:
         N = I − H, where d ≥ n.
     inverse : array of shape (n, n) or None
         G = (XXᵀ)⁺, where d ≥ n and α = 0.
+    inverse_labels : array of shape (n, K) or None
+        GY.
     residuals : array of shape (n, K)
         R = NY.
     unexplained : array of shape (K, K)
@@ -82,6 +84,7 @@ class _Whole:
     basis: Array | None
     residual_maker: Array | None
     inverse: Array | None
+    inverse_labels: Array | None
     residuals: Array
     unexplained: Array
 
@@ -89,13 +92,14 @@ class _Whole:
     def of_basis(cls, basis: Array, labels: Array) -> _Whole:
         """From Q and Y (n×K)."""
         residuals = labels - basis @ (basis.T @ labels)
-        return cls(basis, None, None, residuals, _symmetric(labels.T @ residuals))
+        return cls(basis, None, None, None, residuals, _symmetric(labels.T @ residuals))
 
     @classmethod
     def of_residual_maker(cls, residual_maker: Array, inverse: Array | None, labels: Array) -> _Whole:
         """From N, G and Y (n×K)."""
         residuals = residual_maker @ labels
-        return cls(None, residual_maker, inverse, residuals, _symmetric(labels.T @ residuals))
+        inverse_labels = None if inverse is None else inverse @ labels
+        return cls(None, residual_maker, inverse, inverse_labels, residuals, _symmetric(labels.T @ residuals))
 
     def among(self, left: NDArray[np.intp]) -> Array:
         """N_TT (m×m), its lower triangle."""
@@ -110,7 +114,7 @@ class _Whole:
 def left_out(moments: Moments, ridge: float = 0.0) -> LeftOut | None:
     """The regression on the rows of `moments`, for those that `Moments.without` took away: see the module.
 
-    None where a fit to the training rows is less work, or must decide: more rows are left out than there are features,
+    None where a fit to the training rows is less work, or must decide: more rows are left out than 5/4 of the features,
     or than a quarter of all rows where d ≥ n; Q or N would be too large; the whole set has no clear rank; or it cannot
     be told whether the training rows have it, too (for least squares; a leverage of nearly 1).
     """
@@ -134,25 +138,24 @@ def _leave_out(moments: Moments, ridge: float) -> LeftOut | None:
     if whole is None or left is None or whole.part_of is not None:
         return None
     n, d = whole.n, whole.n_features
-    most, entries = (d - 1, n * (d + whole.n_labels)) if d < n else (n // 4, n * n)
+    most, entries = (5 * d // 4, n * (d + whole.n_labels)) if d < n else (n // 4, n * n)
     if len(left) > most or entries > _ENTRIES:
         return None
     of_all: _Whole | None = whole.memo.get(("hat matrix", ridge), lambda: _fit_all(whole, ridge))
     if of_all is None:
         return None
-    labels = dense(whole.rows()[1])
-    found = _solve(of_all, labels, left)
+    found = _solve(of_all, left)
     if found is None:
         return None
     missed, gone = found
     explained = moments.yy - of_all.unexplained + gone
-    deviations = labels[left] - missed - moments.mean_y
+    deviations = dense(whole.rows()[1][left]) - missed - moments.mean_y
     constant = np.diag(moments.yy) == 0
     deviations[:, constant] = explained[:, constant] = explained[constant] = 0.0
     return LeftOut(deviations, explained)
 
 
-def _solve(of_all: _Whole, labels: Array, left: NDArray[np.intp]) -> tuple[Array, Array] | None:
+def _solve(of_all: _Whole, left: NDArray[np.intp]) -> tuple[Array, Array] | None:
     """B (m×K) and R_TᵀB (K×K); None where it cannot be told whether the training rows lose a dimension."""
     rest, residuals = of_all.among(left), of_all.residuals[left]
     lower, info = lapack.dpotrf(rest, lower=1, clean=0)
@@ -160,7 +163,7 @@ def _solve(of_all: _Whole, labels: Array, left: NDArray[np.intp]) -> tuple[Array
     if not info and lapack.dpocon(lower, 1.0, uplo="L")[0] >= _LOST:
         half = blas.dtrsm(1.0, lower, residuals, lower=1)
         return blas.dtrsm(1.0, lower, half, lower=1, trans_a=1), half.T @ half
-    if of_all.inverse is None:
+    if of_all.inverse is None or of_all.inverse_labels is None:
         return None
     values, vectors = scipy.linalg.eigh(rest, check_finite=False)
     lost = int(np.searchsorted(values, _NOTHING))
@@ -171,7 +174,7 @@ def _solve(of_all: _Whole, labels: Array, left: NDArray[np.intp]) -> tuple[Array
     shrunk = along / values[lost:, None]
     missed = range_ @ shrunk
     inner = of_all.inverse[np.ix_(left, left)]
-    wanted = null.T @ (of_all.inverse[left] @ labels - inner @ missed)
+    wanted = null.T @ (of_all.inverse_labels[left] - inner @ missed)
     lower, info = lapack.dpotrf(null.T @ inner @ null, lower=1, clean=0)
     if info:
         return None
