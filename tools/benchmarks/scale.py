@@ -1,6 +1,6 @@
 """Large problems and many machines: CPU seconds and peak memory, each part in a process of its own.
 
-    python -m tools.benchmarks.scale [bookmarks] [extreme] [stream] [cluster]    all, if none is named
+    python -m tools.benchmarks.scale [PART...]                   all parts, if none is named
     python -m tools.benchmarks.scale page                        docs/scaling.md from what was measured
 
 bookmarks   the shape of that data set (87,856 × 2,150 sparse, 208 labels), made; PLST, CPLST, DDSR, PCA and MVMD with
@@ -8,6 +8,8 @@ bookmarks   the shape of that data set (87,856 × 2,150 sparse, 208 labels), mad
 extreme     100,000 × 50,000 sparse, 20,000 labels: PLST, CPLST, LEML (each with ridge regression of the codes), MVMD and
             a learner of SLEEC;
 stream      moments of 10⁷ rows that come in blocks;
+dense       2,000,000 × 100 dense, 50 labels, in memory: PLST with ridge regression in three folds by `mlcdr.run`;
+sparse      100,000 × 100,000 sparse, 20,000 labels: the same on one split by `mlcdr.run`, with precision at 5;
 cluster     the same run on 1 and 2 Dask workers, what a task and a data set cost to send, and a simulation of more.
 
 What is measured is kept in results/scale/PART.json. CPU seconds, since a machine may have other work; wall time beside.
@@ -32,7 +34,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 HERE = Path("results/scale")
-PARTS = ("bookmarks", "extreme", "stream", "cluster")
+PARTS = ("bookmarks", "extreme", "stream", "dense", "sparse", "cluster")
 
 
 def peak() -> int:
@@ -168,6 +170,43 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
     return told | {"n": n, "d": d, "K": k, "peak_before": before, "peak": peak(), "error": float(error)}
 
 
+def dense(n: int = 2_000_000, d: int = 100, k: int = 50, rows: int = 50_000) -> dict[str, Any]:
+    """A run on data that fill much of a machine's memory."""
+    rng = np.random.default_rng(0)
+    X, Y = np.empty((n, d)), np.empty((n, k), dtype=np.uint8)
+    for start in range(0, n, rows):
+        block = slice(start, start + rows)
+        X[block] = rng.standard_normal(X[block].shape)
+        Y[block] = X[block, :k] > 0.5
+    return _run(X, Y, {"kind": "kfold", "folds": 3, "seed": 1}, ["hamming_loss"], X.nbytes + Y.nbytes)
+
+
+def sparse(n: int = 100_000, d: int = 100_000, k: int = 20_000) -> dict[str, Any]:
+    """A run on an extreme label space."""
+    X, Y = made(n, d, k, per_row=40, labels_per_row=4)
+    n_bytes = sum(a.data.nbytes + a.indices.nbytes + a.indptr.nbytes for a in (X, Y))
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.9, "seed": 1}
+    return _run(X, Y, splits, ["hamming_loss", "precision_at_k"], n_bytes)
+
+
+def _run(X: Any, Y: Any, splits: dict[str, Any], metrics: list[str], n_bytes: int) -> dict[str, Any]:
+    """`mlcdr.run` of PLST with ridge regression; memory beside that of Python, its packages and the data."""
+    import mlcdr
+    from mlcdr.execution import computing  # noqa: F401  what is imported is not part of what a run takes
+
+    method = {"label_space": {"plst": {"n_components": 10}}, "learner": {"ridge": {"alpha": 10.0}}}
+    config = {"name": "scale", "datasets": ["made"], "splits": splits, "metrics": metrics, "methods": {"PLST": method}}
+    before = peak()
+    start, cpu = time.perf_counter(), time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        results = mlcdr.run(config, datasets={"made": (X, Y)}, out=folder, jobs=1, quiet=True)
+        if len(results.failures):
+            raise AssertionError(results.failures)
+    seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
+    (n, d), k, data = X.shape, Y.shape[1], n_bytes / 2**20
+    return seconds | {"n": n, "d": d, "K": k, "data": data, "peak_before": before, "peak": peak()}
+
+
 # -------------------------------------------------------------------- many machines
 
 
@@ -283,9 +322,24 @@ def page() -> None:
 def _section(part: str, told: Any) -> str:
     if told is None:
         return f"## {part.capitalize()}\n\nNot measured: `python -m tools.benchmarks.scale {part}`."
-    text = {"bookmarks": _bookmarks, "extreme": _extreme, "stream": _stream, "cluster": _cluster}[part](told)
+    text = TEXTS[part](told)
     load = f"{told['load']:.0f}, with {os.cpu_count()} processors"
     return f"{text}\n\nLoad of the machine at the end, by the system's count: {load}."
+
+
+def _dense(t: Any) -> str:
+    return f"""## Dense data in memory
+
+`mlcdr.run` on {t["n"]:,} × {t["d"]} dense features and {t["K"]} labels, {t["data"]:,.0f} MB: PLST and ridge regression, three folds,
+{t["cpu"]:.0f} CPU s. Peak {t["peak"]:,} MB, of which {t["peak_before"]:,} MB are the data and Python before the run: the run adds
+{(t["peak"] - t["peak_before"]) / t["data"]:.2f} times the data."""
+
+
+def _sparse(t: Any) -> str:
+    return f"""## An extreme label space, by a run
+
+`mlcdr.run` on {t["n"]:,} × {t["d"]:,} sparse features and {t["K"]:,} labels, {t["data"]:,.0f} MB: PLST and ridge regression, one split,
+precision at 5, {t["cpu"]:.0f} CPU s. Peak {t["peak"]:,} MB, most of it the dense scores of the test rows."""
 
 
 def _bookmarks(t: Any) -> str:
@@ -377,6 +431,24 @@ def _busy(load: float) -> str:
     )
 
 
+MEASURE = {
+    "bookmarks": bookmarks,
+    "extreme": extreme,
+    "stream": stream,
+    "dense": dense,
+    "sparse": sparse,
+    "cluster": cluster,
+}
+TEXTS = {
+    "bookmarks": _bookmarks,
+    "extreme": _extreme,
+    "stream": _stream,
+    "dense": _dense,
+    "sparse": _sparse,
+    "cluster": _cluster,
+}
+
+
 def main(parts: list[str]) -> None:
     """Measure each part in a process of its own, or here if it is the only one."""
     if parts == ["page"]:
@@ -385,7 +457,7 @@ def main(parts: list[str]) -> None:
     HERE.mkdir(parents=True, exist_ok=True)
     if len(parts) == 1:
         with threadpool_limits(1):
-            told = {"bookmarks": bookmarks, "extreme": extreme, "stream": stream, "cluster": cluster}[parts[0]]()
+            told = MEASURE[parts[0]]()
         told["load"] = os.getloadavg()[0]
         (HERE / f"{parts[0]}.json").write_text(json.dumps(told, indent=2))
         print(parts[0], json.dumps(told))
