@@ -58,27 +58,16 @@ lint: $(READY)
 count: $(READY)
 	$(BIN)/python -m tools.count
 
-# Ratios measured in one run; no test asserts a time. Needs yeast, enron, bibtex, rcv1s1, delicious, emotions and genbase, and
-# about half an hour; Java and python-weka-wrapper3 (the extra `weka`) for the times of WEKA.
+# Ratios measured in one run, with their marks, in one table; no test asserts a time. Writes docs/benchmarks.csv and the
+# pages that show it. BENCHMARKS="table3 occ" runs some. All need yeast, enron, bibtex, corel5k, corel16k1, rcv1s1,
+# delicious, emotions, genbase, medical, scene, flags and tmc2007-500, and more than half an hour; Java and
+# python-weka-wrapper3 (the extra `weka`) for the times of WEKA.
 bench: $(READY)
-	$(BIN)/python -m tools.benchmarks.table3
-	$(BIN)/python -m tools.benchmarks.dual_space
-	$(BIN)/python -m tools.benchmarks.feature_space
-	$(BIN)/python -m tools.benchmarks.kernel_ridge
 	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
-	$(BIN)/python -m tools.benchmarks.occ
-	$(BIN)/python -m tools.benchmarks.mlknn
-	$(BIN)/python -m tools.benchmarks.hinge_svm
-	$(BIN)/python -m tools.benchmarks.label_dependent
-	$(BIN)/python -m tools.benchmarks.clmlc
-	$(BIN)/python -m tools.benchmarks.reader
-	$(BIN)/python -m tools.benchmarks.m5p
-	$(BIN)/python -m tools.benchmarks.metrics
+	$(BIN)/python -m tools.benchmarks $(BENCHMARKS)
 
-# Reading and starting, large problems and many machines: CPU seconds and peak memory, written into
-# docs/hard_use_reading.md and docs/scaling.md. Needs delicious, bibtex, enron, flags, scene and tmc2007-500.
+# Large problems and many machines: CPU seconds and peak memory, written into docs/scaling.md.
 bench-scale: $(READY)
-	$(BIN)/python -m tools.benchmarks.reading
 	$(BIN)/python -m tools.benchmarks.scale
 	$(BIN)/python -m tools.benchmarks.large_folder
 

@@ -21,6 +21,7 @@ from mlcdr.metrics import METRICS
 from mlcdr.papers import recipes
 from mlcdr.tables import canvas, layouts
 from tools import pages, studies
+from tools.benchmarks import ratios
 from tools.pages import DOCS, ROOT, Lacking
 
 pytestmark = pytest.mark.usefixtures("configs_read_once")
@@ -91,6 +92,11 @@ def test_a_study_shows_the_tables_and_the_figure_of_its_stored_numbers(study: st
     assert set(re.findall(r"\d+\.\d+", prose)) <= {"0.05"} | set(re.findall(r"\d+\.\d+", " ".join(tables.values())))
     studies.save(figure, tmp_path / "now.png")
     pages.compare_pictures(tmp_path / "now.png", DOCS / "images" / f"studies_{study}.png")
+
+
+@pytest.mark.parametrize("page", ratios.PAGES, ids=lambda page: page.name)
+def test_a_page_shows_the_figures_that_are_stored(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == ratios.filled(page), "stale: `make bench` renews it"
 
 
 def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:

@@ -1,29 +1,26 @@
 """What MVMD costs beside its eigenproblem: moments and directions, in full eigendecompositions, in one run.
 
-    python -m tools.benchmarks.feature_space [DATASET...]
+    python -m tools.benchmarks feature_space [--data DATASET...]
 
 For each data set's train part, on one BLAS thread:
 
 ours    MVMD with the paper's parameters, from the rows to its directions: S, C, the eigenvectors, their number;
 floor   `scipy.linalg.eigh` of a dense symmetric d×d matrix (all vectors), and nothing else.
 
-The two are measured in turn, a few times. Prints the medians and their ratio; the eigenvalues must be those of `floor`.
-Exit code 1 if a ratio misses its mark.
+The two are measured in turn, a few times, of which the medians count. The eigenvalues must be those of `floor`.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-
 import numpy as np
 import scipy.linalg
-from threadpoolctl import threadpool_limits
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.feature_space.mvmd import MVMD
 from mlcdr.numerics.moments import Moments
+from tools.benchmarks.measuring import timed
+from tools.benchmarks.ratios import Ratio
 
 ROUNDS = {"bibtex": 3}
 MOST_FLOORS = {"bibtex": 1.5}  # ours in bare eigendecompositions
@@ -43,15 +40,8 @@ def scatter(X, Y):
     return (x.T @ x + c @ c.T) / 2
 
 
-def timed(function):
-    """CPU seconds, and what the function gives."""
-    start = time.process_time()
-    result = function()
-    return time.process_time() - start, result
-
-
-def measure(name: str) -> tuple[float, float, int, int]:
-    """CPU seconds of ours and of the floor (medians), d, and the number of dimensions found.
+def measure(name: str) -> list[Ratio]:
+    """Measure one data set.
 
     Raises
     ------
@@ -64,27 +54,9 @@ def measure(name: str) -> tuple[float, float, int, int]:
     for _ in range(ROUNDS.get(name, 5)):
         cost, fitted = timed(lambda: MVMD({"eigenvalues": 0.999}).fit_moments(Moments.from_arrays(X, Y)))
         ours.append(cost)
-        cost, (values, _) = timed(lambda: scipy.linalg.eigh(matrix))
+        cost, (values, _) = timed(scipy.linalg.eigh, matrix)
         floor.append(cost)
     exact = values[::-1][: fitted.n_positive_]
     assert np.allclose(fitted.eigenvalues_, exact, rtol=1e-8, atol=1e-10 * exact[0]), name
-    return float(np.median(ours)), float(np.median(floor)), X.shape[1], fitted.n_components_
-
-
-def main(names: list[str]) -> int:
-    """Measure and print."""
-    misses = []
-    with threadpool_limits(1):
-        print(f"{'CPU s, MVMD':<16}{'d':>6}{'kept':>6}{'ours':>9}{'floor':>9}{'ours/floor':>12}")
-        for name in names or MOST_FLOORS:
-            ours, floor, d, kept = measure(name)
-            print(f"{name:<16}{d:>6}{kept:>6}{ours:>9.3f}{floor:>9.3f}{ours / floor:>12.2f}", flush=True)
-            most = MOST_FLOORS.get(name, np.inf)
-            if ours / floor > most:
-                misses.append(f"{name}: {ours / floor:.2f} eigendecompositions, wanted {most:.1f} at most")
-    print("\n".join(f"missed: {each}" for each in misses) or "every mark is met")
-    return 1 if misses else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    compared = f"MVMD / a bare eigendecomposition, d = {X.shape[1]}"
+    return [Ratio(compared, np.median(ours), np.median(floor), at_most=MOST_FLOORS.get(name, np.inf))]

@@ -1,44 +1,36 @@
 """LIBSVM with the products of rows formed once for all labels, against scikit-learn's `SVC` for each label, in one run.
 
-    python -m tools.benchmarks.hinge_svm [DATASET...]
+    python -m tools.benchmarks hinge_svm [--data DATASET...]
 
-Binary relevance on four fifths of the rows: CPU seconds of both, their ratio, and how many predictions of the rows
-left out differ, which must be none. Without names: rcv1s1.
+Binary relevance on four fifths of the rows: CPU seconds of both. No prediction of the rows left out may differ.
 """
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 import mlcdr
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.learners.hinge_svm import HingeSVM
-from tools.benchmarks.table3 import timed
+from tools.benchmarks.measuring import timed
+from tools.benchmarks.ratios import Ratio
 
 
-def main() -> int:
-    differ = 0
-    for name in sys.argv[1:] or ["rcv1s1"]:
-        data = mlcdr.load_dataset(name)
-        rows = np.random.default_rng(0).permutation(data.n_instances)
-        test, train = np.split(rows, [data.n_instances // 5])
-        X, Y = data.X[train], data.Y[train]
-        seconds, predicted = [], []
-        for estimator in (HingeSVM(), SVC(kernel="linear")):
-            took, model = timed(BinaryRelevance(estimator).fit, X, Y)
-            seconds.append(took)
-            predicted.append(model.predict(data.X[test]))
-        here = int((predicted[0] != predicted[1]).sum())
-        differ += here
-        ours, theirs = seconds
-        print(f"{name}: ours {ours:.1f} s, SVC {theirs:.1f} s, ratio {theirs / ours:.1f}, {here} predictions differ")
-    return int(differ > 0)
+def measure(name: str) -> list[Ratio]:
+    """Measure one data set.
 
-
-if __name__ == "__main__":
-    with threadpool_limits(1):
-        sys.exit(main())
+    Raises
+    ------
+    AssertionError
+        When a prediction differs.
+    """
+    data = mlcdr.load_dataset(name)
+    rows = np.random.default_rng(0).permutation(data.n_instances)
+    test, train = np.split(rows, [data.n_instances // 5])
+    X, Y = data.X[train], data.Y[train]
+    ours, model = timed(BinaryRelevance(HingeSVM()).fit, X, Y)
+    theirs, expected = timed(BinaryRelevance(SVC(kernel="linear")).fit, X, Y)
+    differing = int((model.predict(data.X[test]) != expected.predict(data.X[test])).sum())
+    assert differing == 0, f"{differing} predictions differ"
+    return [Ratio("scikit-learn's SVC / ours, all labels", theirs, ours)]

@@ -1,6 +1,6 @@
 """What tuned kernel ridge regression costs on yeast: ours and a plain loop over scikit-learn's, in one run.
 
-    python -m tools.benchmarks.kernel_ridge
+    python -m tools.benchmarks kernel_ridge
 
 Cross-validation on 5 folds for every pair of 5 γ and 10 α, with PLST and kernel-CPLST in each of the 14 numbers of
 dimensions: 7,000 losses, and for each reducer the pair with the smallest sum of them (Chen & Lin 2012, section 4.3).
@@ -9,30 +9,28 @@ ours    a kernel matrix for each γ and a solve for each γ, α and fold, which 
 loop    scikit-learn's `KernelRidge` fitted anew for each loss, and once more for each matrix of kernel-CPLST.
 
 The loop is timed for one γ and its seconds are multiplied by 5. For that γ its label sets must be ours, all of them;
-for the others it is fitted to all labels at once, untimed, so that its choice can be compared. CPU seconds, one BLAS
-thread. Exit code 1 if the ratio misses its mark.
+for the others it is fitted to all labels at once, untimed, so that its choice can be compared.
 """
 
 from __future__ import annotations
 
-import sys
-import time
 from itertools import product
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
-from threadpoolctl import threadpool_limits
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.numerics.kernels import Kernel, KernelRegression
 from mlcdr.numerics.linalg import leading_eigenvectors
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
+from tools.benchmarks.measuring import timed
+from tools.benchmarks.ratios import Ratio
 
 GAMMAS = 2.0 ** np.arange(-1, 4)
 ALPHAS = 2.0 ** np.arange(-7, 3)
 TIMED = 2  # the γ for which the loop is timed
-REDUCERS = ("PLST", "kernel-CPLST")
+REDUCERS = 2  # PLST and kernel-CPLST
 
 LEAST_SPEED_UP = 50.0
 
@@ -81,60 +79,34 @@ def loop(X, Y, folds, g, each=True):
 
 
 def choices(found, Y, folds):
-    """For each reducer the (γ, α) with the smallest sum of Hamming losses, and the grid of those sums."""
-    sums = np.zeros((len(REDUCERS), len(GAMMAS), len(ALPHAS)))
+    """For each reducer the (γ, α) with the smallest sum of Hamming losses."""
+    sums = np.zeros((REDUCERS, len(GAMMAS), len(ALPHAS)))
     for (g, a, f, r, _), labels in found.items():
         sums[r, g, a] += np.mean(labels != (Y[folds[f]] > 0)) / len(folds)
-    return [np.unravel_index(np.argmin(each), each.shape) for each in sums], sums
+    return [np.unravel_index(np.argmin(each), each.shape) for each in sums]
 
 
-def timed(function, *arguments):
-    """CPU seconds, and what the function gives."""
-    start = time.process_time()
-    result = function(*arguments)
-    return time.process_time() - start, result
-
-
-def main() -> int:
-    """Measure and print.
+def measure(name: str) -> list[Ratio]:
+    """Measure one data set.
 
     Raises
     ------
     AssertionError
         When the two ways disagree on a label set for the timed γ, or on a choice.
     """
-    dataset = load_dataset("yeast")
+    dataset = load_dataset(name)
     X, Y = dense(dataset.X), dense(dataset.Y)
     folds = np.array_split(np.random.default_rng(2012).permutation(len(X)), 5)
-    with threadpool_limits(1):
-        seconds, found = timed(ours, X, Y, folds)
-        plain_seconds, plain = timed(loop, X, Y, folds, TIMED)
-        differing = sum(int(np.sum(found[key] != labels)) for key, labels in plain.items())
-        assert differing == 0, f"{differing} labels differ for gamma = {GAMMAS[TIMED]}"
-        for g in range(len(GAMMAS)):
-            if g != TIMED:
-                plain |= loop(X, Y, folds, g, each=False)
-    chosen, sums = choices(found, Y, folds)
-    expected, plain_sums = choices(plain, Y, folds)
-    assert chosen == expected, (chosen, expected)
+    seconds, found = timed(ours, X, Y, folds)
+    plain_seconds, plain = timed(loop, X, Y, folds, TIMED)
     differing = sum(int(np.sum(found[key] != labels)) for key, labels in plain.items())
+    assert differing == 0, f"{differing} labels differ for gamma = {GAMMAS[TIMED]}"
+    for g in range(len(GAMMAS)):
+        if g != TIMED:
+            plain |= loop(X, Y, folds, g, each=False)
+    chosen, expected = choices(found, Y, folds), choices(plain, Y, folds)
+    assert chosen == expected, (chosen, expected)
     total = len(GAMMAS) * plain_seconds
-    print(f"ours        {seconds:9.1f} CPU s")
-    print(
-        f"loop        {total:9.1f} CPU s ({len(GAMMAS)} times the {plain_seconds:.1f} s of gamma = {GAMMAS[TIMED]:g})"
-    )
-    print(f"loop/ours   {total / seconds:9.1f}")
-    for reducer, (g, a), grid in zip(REDUCERS, chosen, sums, strict=True):
-        pair = f"log2 gamma = {np.log2(GAMMAS[g]):.0f}, log2 alpha = {np.log2(ALPHAS[a]):.0f}"
-        print(f"{reducer:<13} both choose {pair}: mean Hamming loss {grid[g, a] / Y.shape[1]:.4f}")
-    print(f"labels that differ: {differing} of {sum(labels.size for labels in plain.values())}")
-    print(f"largest difference of a sum of losses: {np.max(np.abs(sums - plain_sums)):.1e}")
-    if total / seconds < LEAST_SPEED_UP:
-        print(f"missed: {total / seconds:.1f} times faster than the loop, wanted {LEAST_SPEED_UP:.0f}")
-        return 1
-    print("every mark is met")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return [
+        Ratio("a loop over scikit-learn's KernelRidge / ours, 7,000 losses", total, seconds, at_least=LEAST_SPEED_UP)
+    ]

@@ -7,13 +7,13 @@ The trials are of five small data sets, made, and take some three minutes the fi
 
 from __future__ import annotations
 
-import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import yaml
+
+from tools.benchmarks.measuring import spent
 
 EXPERIMENT = {
     "name": "large",
@@ -31,10 +31,7 @@ COMMANDS = (["run", "large.yaml"], ["status"], ["plan", "large.yaml"], ["table"]
 
 def measure(folder: Path, line: list[str]) -> float:
     """CPU seconds of `mlcdr` in a folder, with the processes that it starts."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-m", "mlcdr", *line], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent(["-m", "mlcdr", *line], folder)[0]
 
 
 def main() -> None:

@@ -1,35 +1,22 @@
-"""What all metrics of one test fold cost: CPU milliseconds beside the products that predict it, and scikit-learn's.
+"""What all metrics of one test fold cost, beside those that scikit-learn has.
 
-    python -m tools.benchmarks.metrics
+    python -m tools.benchmarks metrics [--data DATASET...]
 
-A fold of bibtex (740 of 7,395 rows, 159 labels) and one of delicious (1,611 of 16,105, 983 labels): the true labels of
-the data set, scores of ridge regression's kind (a matrix product with noise), in full, with ties, and the 100 highest.
+A tenth of the rows: the true labels of the data set, and scores that are made of them and noise; in full, with ties,
+and the 100 highest.
 """
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from sklearn import metrics as sk
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.metrics import METRICS, Array, Counts, Outcome, Scores
-
-REPEATS = 5
-
-
-def milliseconds(what: Callable[[], object], repeats: int = REPEATS) -> float:
-    """The least CPU time of several."""
-    spent = []
-    for _ in range(repeats):
-        start = time.process_time()
-        what()
-        spent.append(time.process_time() - start)
-    return 1000 * min(spent)
+from tools.benchmarks.measuring import least
+from tools.benchmarks.ratios import Ratio
 
 
 def evaluate_all(Y: Array, scores: Array, keep_top: int | None = None) -> None:
@@ -54,24 +41,16 @@ def of_scikit_learn(Y: Array, scores: Array) -> None:
         sk.roc_auc_score(Y[:, there], scores[:, there], average=average)
 
 
-def main() -> None:
-    """Print a line for each data set and kind of scores."""
+def measure(name: str) -> list[Ratio]:
+    """Measure a fold of one data set."""
     warnings.simplefilter("ignore")
-    print(f"{'fold':<12}{'rows × labels':>14}  {'scores':<14}{'all metrics, ms':>16}{'7 of scikit-learn, ms':>23}")
-    for name in ("bibtex", "delicious"):
-        Y = np.asarray(load_dataset(name).Y[::10].astype(np.uint8).todense())
-        rng = np.random.default_rng(0)
-        scores = 2.0 * Y + rng.standard_normal(Y.shape)
-        kinds = {
-            "all different": (scores, None),
-            "with ties": (np.round(5 * scores) / 5, None),
-            "keep_top 100": (scores, 100),
-        }
-        for kind, (given, keep_top) in kinds.items():
-            ours = milliseconds(partial(evaluate_all, Y, given, keep_top))
-            theirs = milliseconds(partial(of_scikit_learn, Y, scores), 1) if kind == "all different" else 0
-            print(f"{name:<12}{f'{Y.shape[0]} × {Y.shape[1]}':>14}  {kind:<14}{ours:>16.1f}{theirs:>23.0f}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    Y = np.asarray(load_dataset(name).Y[::10].astype(np.uint8).todense())
+    scores = 2.0 * Y + np.random.default_rng(0).standard_normal(Y.shape)
+    rounded = np.round(5 * scores) / 5
+    ours = least(lambda: evaluate_all(Y, scores))
+    theirs = least(lambda: of_scikit_learn(Y, scores), 1)
+    return [
+        Ratio(f"seven metrics of scikit-learn / all of ours, {len(Y)} × {Y.shape[1]}", theirs, ours),
+        Ratio("all metrics, scores with ties", 1000 * least(lambda: evaluate_all(Y, rounded)), unit="ms"),
+        Ratio("all metrics, keep_top 100", 1000 * least(lambda: evaluate_all(Y, scores, 100)), unit="ms"),
+    ]

@@ -1,8 +1,8 @@
-"""What reading and starting cost, and the mark of each; writes the table in docs/hard_use_reading.md.
+"""What reading and starting cost, as docs/hard_use_reading.md shows.
 
-    python -m tools.benchmarks.reading [--to FILE]
+    python -m tools.benchmarks reading
 
-On one BLAS thread, CPU seconds, the least of several runs:
+CPU seconds, the least of several runs:
 
 parse     `read_arff` of delicious and bibtex, beside a loop that reads the file's lines as text and splits each row at
           its commas, and does nothing else;
@@ -16,21 +16,15 @@ mistakes  `mlcdr run` and `mlcdr check` of configs with one mistake each, likewi
           which only the class can tell the mistake, so that it must be imported;
 run       a five-fold experiment with a constant classifier (scikit-learn's DummyClassifier) on enron and bibtex,
           likewise, with an empty cache.
-
-Exit code 1 if a mark is missed.
 """
 
 from __future__ import annotations
 
-import argparse
-import math
-import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +37,8 @@ from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import locate
 from mlcdr.data.reading import FileSource
 from mlcdr.metrics import METRICS, Counts, Outcome
+from tools.benchmarks.measuring import least, spent
+from tools.benchmarks.ratios import Ratio
 
 MOST = """
 import sys
@@ -97,18 +93,6 @@ MISTAKES = {
 }
 OF_A_CLASS = RUN.replace("sklearn.dummy.DummyClassifier", "{sklearn.dummy.DummyClassifier: {strategi: x}}")
 
-BEGIN, END = "<!-- measured by make bench-scale -->", "<!-- the end of what was measured -->"
-
-
-def least(function: Callable[[], object], times: int = 5) -> float:
-    """CPU seconds, the least of several runs."""
-    best = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        function()
-        best = min(best, time.process_time() - start)
-    return best
-
 
 def splitting(path: Path) -> int:
     """The number of pieces between commas in the rows of an ARFF file."""
@@ -122,24 +106,14 @@ def splitting(path: Path) -> int:
     return pieces
 
 
-def process(arguments: list[str], folder: Path, times: int = 3, expected: int = 0) -> float:
-    """CPU seconds of `mlcdr` in a process of its own, with an empty cache; the least of several."""
+def process(arguments: list[str], folder: Path, expected: int = 0) -> float:
+    """CPU seconds of `mlcdr` in a process of its own, with an empty cache; the least of three."""
     best = float("inf")
-    for k in range(times):
-        place = folder / f"{time.monotonic_ns()}-{k}"
+    for _ in range(3):
+        place = folder / str(time.monotonic_ns())
         place.mkdir()
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(
-            [sys.executable, "-m", "mlcdr", *arguments],
-            cwd=place,
-            env={**os.environ, "MLCDR_CACHE": str(place / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])},
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode != expected:
-            raise AssertionError(f"{arguments}: exit code {done.returncode}: {done.stderr.decode()[-500:]}")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        cpu, _ = spent(["-m", "mlcdr", *arguments], place, expected, MLCDR_CACHE=str(place / "cache"))
+        best = min(best, cpu)
     return best
 
 
@@ -196,54 +170,31 @@ def all_metrics() -> float:
     return least(measure, 20)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--to", type=Path, default=Path(__file__).parents[2] / "docs" / "hard_use_reading.md")
-    to = parser.parse_args().to
-    lines: list[tuple[str, str, str, bool]] = []
-
-    def add(what: str, value: float, mark: float, unit: str) -> None:
-        lines.append(
-            (what, f"{value:.3g} {unit}", f"{mark:g} {unit}" if math.isfinite(mark) else "none", value <= mark)
-        )
-        print(f"{'' if value <= mark else 'MISSED '}{what}: {value:.3g} {unit} (mark: {mark:g})", flush=True)
-
+def measure(_: str) -> Iterator[Ratio]:
+    """Measure them all."""
     for name in ("delicious", "bibtex"):
         (path,) = locate(name).paths
         loop, read = least(lambda p=path: splitting(p), 9), least(lambda p=path: read_arff(p), 9)
-        add(f"{name} parsed, relative to the splitting loop", read / loop, 4, "times")
+        yield Ratio(f"{name} parsed / the splitting loop", read, loop, at_most=4)
     for name in ("scene", "bibtex", "tmc2007-500"):
-        add(f"peak of memory reading {name}, relative to its matrix", peak(name), 4, "times")
+        yield Ratio(f"peak of memory reading {name} / its matrix", peak(name), at_most=4)
     with tempfile.TemporaryDirectory() as temporary:
         for form, (times, beside) in forms(Path(temporary)).items():
-            add(
-                f"{form} read, checked and encoded, relative to the reader of pandas or scikit-learn",
-                times,
-                1.5,
-                "times",
-            )
-            add(f"peak of memory reading {form}, relative to its matrices", beside, 4, "times")
+            yield Ratio(f"{form} read, checked and encoded / the reader of pandas or scikit-learn", times, at_most=1.5)
+            yield Ratio(f"peak of memory reading {form} / its matrices", beside, at_most=4)
     for name in ("delicious", "bibtex"):
         load_dataset(name)
-        add(f"{name} loaded from the cache", 1000 * least(lambda n=name: load_dataset(n)), 30, "ms")
-    add("all metrics of a fold of bibtex", 1000 * all_metrics(), 5, "ms")
+        seconds = least(lambda n=name: load_dataset(n))
+        yield Ratio(f"{name} loaded from the cache", 1000 * seconds, unit="ms", at_most=30)
+    yield Ratio("all metrics of a fold of bibtex", 1000 * all_metrics(), unit="ms", at_most=5)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "run.yaml").write_text(RUN)
-        add("`mlcdr --help`", process(["--help"], folder), 0.4, "s")
+        yield Ratio("`mlcdr --help`", process(["--help"], folder), unit="s", at_most=0.4)
         for what, text in MISTAKES.items():
-            add(f"a config that {what}", mistake(text, folder), 0.5, "s")
-        add("one with a mistake that only a class of scikit-learn can find", mistake(OF_A_CLASS, folder), math.inf, "s")
+            yield Ratio(f"a config that {what}", mistake(text, folder), unit="s", at_most=0.5)
+        yield Ratio(
+            "one with a mistake that only a class of scikit-learn can find", mistake(OF_A_CLASS, folder), unit="s"
+        )
         run = ["run", str(folder / "run.yaml"), "--jobs", "1"]
-        add("five folds of enron and bibtex, constant classifier", process(run, folder), 2.5, "s")
-    rows = "\n".join(f"| {what} | {value} | {mark} | {'' if ok else '**missed**'} |" for what, value, mark, ok in lines)
-    load = f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}"
-    machine = f"Python {sys.version.split()[0]}, NumPy {np.__version__}, {load}."
-    before, _, rest = to.read_text(encoding="utf-8").partition(BEGIN)
-    table = f"| what | measured | mark | |\n|---|---|---|---|\n{rows}\n\n{machine}"
-    to.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    return 0 if all(ok for *_, ok in lines) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        yield Ratio("five folds of enron and bibtex, constant classifier", process(run, folder), unit="s", at_most=2.5)
