@@ -114,7 +114,7 @@ class _Whole:
 def left_out(moments: Moments, ridge: float = 0.0) -> LeftOut | None:
     """The regression on the rows of `moments`, for those that `Moments.without` took away: see the module.
 
-    None where a fit to the training rows is less work, or must decide: more rows are left out than 5/4 of the features,
+    None where a fit to the training rows is less work, or must decide: more rows are left out than there are features,
     or than a quarter of all rows where d ≥ n; Q or N would be too large; the whole set has no clear rank; or it cannot
     be told whether the training rows have it, too (for least squares; a leverage of nearly 1).
     """
@@ -138,7 +138,7 @@ def _leave_out(moments: Moments, ridge: float) -> LeftOut | None:
     if whole is None or left is None or whole.part_of is not None:
         return None
     n, d = whole.n, whole.n_features
-    most, entries = (5 * d // 4, n * (d + whole.n_labels)) if d < n else (n // 4, n * n)
+    most, entries = (d - 1, n * (d + whole.n_labels)) if d < n else (n // 4, n * n)
     if len(left) > most or entries > _ENTRIES:
         return None
     of_all: _Whole | None = whole.memo.get(("hat matrix", ridge), lambda: _fit_all(whole, ridge))

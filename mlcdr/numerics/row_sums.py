@@ -99,7 +99,8 @@ class CentredRows:
             return sums.cross(self.rows, self.mean, other.rows, other.mean) + np.outer(self.extra, other.extra)
         result = np.zeros((len(self.mean), len(other.mean)))
         for block, of_other in zip(self.blocks(), other.blocks(), strict=True):
-            result += block.T @ of_other
+            # NumPy takes another routine for an array with itself, with other last digits than for two arrays
+            result += block.T @ (of_other.copy() if of_other is block else of_other)
         return result
 
 
