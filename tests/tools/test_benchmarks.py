@@ -112,7 +112,8 @@ def test_a_package_of_others_that_is_not_there_is_no_failure(run: Callable[..., 
 
 
 def test_what_is_stored_is_read_as_it_was(program: ModuleType) -> None:
-    every = [Ratio("x, y", 1 / 3, 7.0, "ms", 2.0, 3.0, "one", "a", "2012-01-01", 2, 5), Ratio("none", 1.0)]
+    some = Ratio("x, y", 1 / 3, 7.0, "ms", 2.0, 3.0, "2012-01-01", 2, 5, benchmark="one", data="a b")
+    every = [some, Ratio("none", 1.0)]
     ratios.store(every)
     assert ratios.stored() == every
 

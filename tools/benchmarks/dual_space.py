@@ -17,14 +17,11 @@ import numpy as np
 import scipy.linalg
 
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
-from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.loading import experiment_from
-from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
-from tools.benchmarks.measuring import timed
+from tools.benchmarks.measuring import timed, work_of
 from tools.benchmarks.ratios import Ratio
 
 SHARES = ("20%", "40%", "60%", "80%", "100%")
@@ -90,11 +87,8 @@ def measure(name: str) -> list[Ratio]:
     AssertionError
         When a label set or a Hamming loss differs.
     """
-    described = experiment(name)
-    source = DataSource.of(described.datasets[0], described.splits)
-    data = source.read()
+    data, work = work_of(experiment(name))
     dataset, computer = data.dataset, Computer(data)
-    work = list(groups(described, data.source, plan(described, data)))
     computer.compute(work[0])  # what is summed over the whole data set is made once for all
     folds = [timed(computer.compute, group) for group in work]
     split, test = data.splits[0], dataset.X[data.splits[0].test]

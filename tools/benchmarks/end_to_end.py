@@ -21,14 +21,10 @@ from pathlib import Path
 import yaml
 
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
-from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.loading import load_experiment
-from mlcdr.experiment.trials import plan
-from tools.benchmarks.measuring import ROOT, least, spent
+from tools.benchmarks.measuring import ROOT, least, spent, work_of
 from tools.benchmarks.ratios import Ratio
 
-CONFIGS = ROOT / "configs"
 FOUR_TRIALS = {
     "name": "four",
     "datasets": ["yeast"],
@@ -54,32 +50,19 @@ for name in Path("modules").read_text().split():
 """
 
 
-class Folder:
-    """A folder with a cache of data sets, in which Python is started."""
+def start(folder: Path, *arguments: str) -> tuple[float, float]:
+    """CPU and wall seconds of Python in a folder, which has the cache of data sets, too."""
+    return spent(list(arguments), folder, MLCDR_CACHE=str(folder / "cache"))
 
-    def __init__(self, path: str):
-        self.path, self.runs = Path(path), 0
 
-    def python(self, *arguments: str) -> tuple[float, float]:
-        """CPU and wall seconds."""
-        return spent(list(arguments), self.path, MLCDR_CACHE=str(self.path / "cache"))
-
-    def repeated(self, config: Path, *options: str) -> tuple[float, float]:
-        """CPU and wall seconds of a run, of which the trials may be on record."""
-        return self.python("-m", "mlcdr", "run", str(config), "--quiet", *options)
-
-    def fresh(self, config: Path, *options: str) -> tuple[float, float]:
-        """CPU and wall seconds of a run into a folder that is empty."""
-        self.runs += 1
-        return self.repeated(config, "--out", f"results{self.runs}", *options)
+def run(folder: Path, config: Path, *options: str) -> tuple[float, float]:
+    """CPU and wall seconds of a run."""
+    return start(folder, "-m", "mlcdr", "run", str(config), "--quiet", *options)
 
 
 def computing(config: Path) -> tuple[float, int]:
     """CPU seconds of computing the trials of a config, and their number."""
-    experiment = load_experiment(config)
-    data = DataSource.of(experiment.datasets[0], experiment.splits).read()
-    trials = list(plan(experiment, data))
-    work = list(groups(experiment, data.source, trials))
+    data, work = work_of(load_experiment(config))
 
     def compute() -> None:
         computer = Computer(data)
@@ -88,16 +71,15 @@ def computing(config: Path) -> tuple[float, int]:
 
     compute()  # loads what is loaded when it is first used
     gc.disable()  # as the command does
-    return least(compute, 3), len(trials)
+    return least(compute, 3), sum(len(group.trials) for group in work)
 
 
-def yeast(folder: Folder, config: Path) -> list[Ratio]:
-    """With nothing to do, and from the beginning."""
-    folder.repeated(config, "--jobs", "1")
-    folder.python("-c", LISTING, "run", str(config), "--quiet", "--jobs", "1")
-    nothing = min(folder.repeated(config, "--jobs", "1")[0] for _ in range(5))
-    imports = min(folder.python("-c", IMPORTING)[0] for _ in range(5))
-    whole = min(folder.fresh(config, "--jobs", "1")[0] for _ in range(3))
+def yeast(folder: Path, config: Path) -> list[Ratio]:
+    """From the beginning, and with nothing to do."""
+    whole = min(run(folder, config, "--jobs", "1", "--fresh")[0] for _ in range(3))
+    nothing = min(run(folder, config, "--jobs", "1")[0] for _ in range(5))
+    start(folder, "-c", LISTING, "run", str(config), "--quiet", "--jobs", "1")
+    imports = min(start(folder, "-c", IMPORTING)[0] for _ in range(5))
     computed, n_trials = computing(config)
     beyond = 1000 * (whole - nothing - computed) / n_trials
     return [
@@ -106,28 +88,28 @@ def yeast(folder: Folder, config: Path) -> list[Ratio]:
     ]
 
 
-def table3(folder: Folder, config: Path) -> list[Ratio]:
-    """One worker, and two."""
-    one = [folder.fresh(config, "--jobs", "1")[0] for _ in range(2)]
-    two = [folder.fresh(config, "--jobs", "2")[1] for _ in range(2)]
-    return [
-        Ratio("CPU seconds with --jobs 1", min(one), unit="s", at_most=12),
-        Ratio("wall seconds with --jobs 2", min(two), unit="s", at_most=8),
-    ]
-
-
-def four_trials(folder: Folder, config: Path) -> list[Ratio]:
+def four_trials(folder: Path, _: Path) -> list[Ratio]:
     """What a second worker adds."""
-    config = folder.path / "four.yaml"
+    config = folder / "four.yaml"
     config.write_text(yaml.safe_dump(FOUR_TRIALS))
-    one, two = (min(folder.fresh(config, "--jobs", jobs)[0] for _ in range(5)) for jobs in "12")
+    one, two = (min(run(folder, config, "--jobs", jobs, "--fresh")[0] for _ in range(5)) for jobs in "12")
     return [Ratio("CPU seconds that --jobs 2 adds to --jobs 1", two - one, unit="s", at_most=0.3)]
 
 
-PARTS = {"yeast_cplst": yeast, "chen_lin_2012/table3": table3, "four trials": four_trials}
+def table3(folder: Path, config: Path) -> list[Ratio]:
+    """One worker, and two."""
+    one = min(run(folder, config, "--jobs", "1", "--fresh")[0] for _ in range(2))
+    two = min(run(folder, config, "--jobs", "2", "--fresh")[1] for _ in range(2))
+    return [
+        Ratio("CPU seconds with --jobs 1", one, unit="s", at_most=12),
+        Ratio("wall seconds with --jobs 2", two, unit="s", at_most=8),
+    ]
+
+
+PARTS = {"yeast_cplst": yeast, "four trials": four_trials, "chen_lin_2012/table3": table3}
 
 
 def measure(name: str) -> list[Ratio]:
     """Measure one of the runs."""
-    with tempfile.TemporaryDirectory() as path:
-        return PARTS[name](Folder(path), CONFIGS / f"{name}.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        return PARTS[name](Path(folder), ROOT / "configs" / f"{name}.yaml")

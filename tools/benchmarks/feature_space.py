@@ -7,7 +7,7 @@ For each data set's train part, on one BLAS thread:
 ours    MVMD with the paper's parameters, from the rows to its directions: S, C, the eigenvectors, their number;
 floor   `scipy.linalg.eigh` of a dense symmetric d×d matrix (all vectors), and nothing else.
 
-The two are measured in turn, a few times, of which the medians count. The eigenvalues must be those of `floor`.
+The two are measured in turn, three times, of which the medians count. The eigenvalues must be those of `floor`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from mlcdr.numerics.moments import Moments
 from tools.benchmarks.measuring import timed
 from tools.benchmarks.ratios import Ratio
 
-ROUNDS = {"bibtex": 3}
 MOST_FLOORS = {"bibtex": 1.5}  # ours in bare eigendecompositions
 
 
@@ -51,7 +50,7 @@ def measure(name: str) -> list[Ratio]:
     X, Y = train_part(name)
     matrix = scatter(X, Y)
     ours, floor = [], []
-    for _ in range(ROUNDS.get(name, 5)):
+    for _ in range(3):
         cost, fitted = timed(lambda: MVMD({"eigenvalues": 0.999}).fit_moments(Moments.from_arrays(X, Y)))
         ours.append(cost)
         cost, (values, _) = timed(scipy.linalg.eigh, matrix)

@@ -14,6 +14,10 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from mlcdr.execution.groups import groups
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.trials import plan
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -38,6 +42,12 @@ def alone(function, *arguments):
 def _on_one_thread(function, *arguments):
     with threadpool_limits(1):
         return function(*arguments)
+
+
+def work_of(experiment):
+    """The first data set of an experiment, with its splits, and the groups of trials."""
+    data = DataSource.of(experiment.datasets[0], experiment.splits).read()
+    return data, list(groups(experiment, data.source, plan(experiment, data)))
 
 
 def peak_memory() -> float:

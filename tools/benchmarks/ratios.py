@@ -9,10 +9,11 @@ import math
 import os
 import typing
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tools.benchmarks.measuring import ROOT
+
 STORED = ROOT / "docs" / "benchmarks.csv"
 BEGIN, END = "<!-- measured by make bench -->", "<!-- the end of what was measured -->"
 HEADER = ("benchmark", "data", "what is compared", "measured", "mark", "")
@@ -20,30 +21,19 @@ HEADER = ("benchmark", "data", "what is compared", "measured", "mark", "")
 
 @dataclass(frozen=True)
 class Ratio:
-    """What was measured: CPU seconds of two, or one figure of its own unit.
+    """What was measured: the CPU seconds `above` in those `below`, or one figure of its own `unit`; with its mark.
 
-    Attributes
-    ----------
-    compared : str
-        What is above and below, in words.
-    above, below : float
-    unit : str
-        Of the figure; of a ratio it is `times`.
-    at_least, at_most : float
-        The mark.
-    benchmark, data, date : str
-    processors, load : int
-        Where and when, which `python -m tools.benchmarks` adds.
+    `compared` says in words what is above and below. The program that runs the benchmarks adds which it is, and when.
     """
 
+    benchmark: str = field(default="", kw_only=True)
+    data: str = field(default="", kw_only=True)
     compared: str
     above: float
     below: float = 1.0
     unit: str = "times"
     at_least: float = -math.inf
     at_most: float = math.inf
-    benchmark: str = ""
-    data: str = ""
     date: str = ""
     processors: int = 0
     load: int = 0
@@ -86,9 +76,6 @@ def aligned(ratios: Iterable[Ratio]) -> str:
     return "\n".join("  ".join(row).rstrip() for row in padded)
 
 
-# -------------------------------------------------------------------- what is measured, and stored
-
-
 def measured(benchmark: str, data: str) -> list[Ratio]:
     """What a benchmark measures of a data set, and when."""
     found = list(importlib.import_module(f"tools.benchmarks.{benchmark}").measure(data))
@@ -106,14 +93,11 @@ def stored() -> list[Ratio]:
 def store(ratios: Iterable[Ratio]) -> None:
     """Write the file, and what the pages show of it."""
     with STORED.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Ratio)], lineterminator="\n")
+        writer = csv.DictWriter(file, [each.name for each in fields(Ratio)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(map(asdict, ratios))
     for page in PAGES:
         page.write_text(filled(page), encoding="utf-8")
-
-
-# -------------------------------------------------------------------- the pages
 
 
 def filled(page: Path) -> str:
@@ -130,13 +114,10 @@ def of_benchmarks(ratios: list[Ratio], *names: str) -> str:
     first = 1 if len({ratio.data for ratio in shown}) > 1 else 2  # the column of data sets, if they differ
     rows = [HEADER, ("---",) * len(HEADER), *(ratio.cells() for ratio in shown)]
     table = "\n".join(f"| {' | '.join(row[first:])} |" for row in rows)
-    days, loads = sorted({ratio.date for ratio in shown}), sorted({ratio.load for ratio in shown})
-    processors = max(ratio.processors for ratio in shown)
-    return f"{table}\n\nMeasured {_span(days)}; {processors} processors, load {_span(loads)}."
-
-
-def _span(values: list) -> str:
-    return " to ".join(dict.fromkeys(map(str, (values[0], values[-1]))))
+    days, processors, loads = (
+        ", ".join(sorted({str(getattr(ratio, name)) for ratio in shown})) for name in ("date", "processors", "load")
+    )
+    return f"{table}\n\nMeasured {days}; {processors} processors, load {loads}."
 
 
 def why_quick(ratios: list[Ratio]) -> str:

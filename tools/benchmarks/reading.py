@@ -23,8 +23,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -108,13 +108,9 @@ def splitting(path: Path) -> int:
 
 def process(arguments: list[str], folder: Path, expected: int = 0) -> float:
     """CPU seconds of `mlcdr` in a process of its own, with an empty cache; the least of three."""
-    best = float("inf")
-    for _ in range(3):
-        place = folder / str(time.monotonic_ns())
-        place.mkdir()
-        cpu, _ = spent(["-m", "mlcdr", *arguments], place, expected, MLCDR_CACHE=str(place / "cache"))
-        best = min(best, cpu)
-    return best
+    command = ["-m", "mlcdr", *arguments]
+    places = [Path(tempfile.mkdtemp(dir=folder)) for _ in range(3)]
+    return min(spent(command, place, expected, MLCDR_CACHE=str(place / "cache"))[0] for place in places)
 
 
 def mistake(text: str, folder: Path) -> float:
@@ -124,36 +120,34 @@ def mistake(text: str, folder: Path) -> float:
     return max(process([command, str(config)], folder, expected=2) for command in ("run", "check"))
 
 
-def peak(name: str) -> float:
-    """The peak of memory while the first file of a data set is read, as a multiple of its matrix."""
-    command = [sys.executable, "-c", PEAK, str(locate(name).paths[0]), str(locate("flags").paths[0])]
+def printed(script: str, *paths: Path) -> float:
+    """The number that a script prints."""
+    command = [sys.executable, "-c", script, *map(str, paths)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def forms(folder: Path) -> dict[str, tuple[float, float]]:
-    """Of CSV and svmlight: times the CPU of the readers that are used, and the peak beside the matrices."""
+def forms(folder: Path) -> Iterator[Ratio]:
+    """Of CSV and svmlight: the CPU of the readers that are used, and the peak beside the matrices."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(20_000, 100)), (rng.random((20_000, 10)) < 0.2).astype(int)
     columns = [pd.DataFrame(each).add_prefix(name) for name, each in (("x", X), ("y", Y))]
+    pd.concat(columns, axis=1).to_csv(folder / "all.csv", index=False)
     many = sparse.random_array((20_000, 5_000), density=0.01, rng=rng, format="csr")
-    found = {}
-    for ending, label in ((".csv", "CSV"), (".svm", "svmlight")):
-        path, small = folder / f"all{ending}", folder / f"few{ending}"
-        if ending == ".csv":
-            pd.concat(columns, axis=1).to_csv(path, index=False)
-        else:
-            dump_svmlight_file(many, Y, str(path), multilabel=True)
+    dump_svmlight_file(many, Y, str(folder / "all.svm"), multilabel=True)
+    svmlight = partial(load_svmlight_file, multilabel=True)
+    for form, ending, options, reader in (
+        ("CSV", "csv", {"labels": -10}, pd.read_csv),
+        ("svmlight", "svm", {}, svmlight),
+    ):
+        path, small = folder / f"all.{ending}", folder / f"few.{ending}"
         small.write_text("".join(path.read_text().splitlines(keepends=True)[:100]))
-        options = {"labels": -10} if ending == ".csv" else {}
-        theirs = least(
-            lambda p=path, e=ending: pd.read_csv(p) if e == ".csv" else load_svmlight_file(p, multilabel=True)
+        theirs = least(partial(reader, str(path)))
+        ours = least(FileSource(locate(str(path)), "error", "full", options).read)
+        yield Ratio(
+            f"{form} read, checked and encoded / the reader of pandas or scikit-learn", ours, theirs, at_most=1.5
         )
-
-        command = [sys.executable, "-c", PEAK_OF_FORM, str(path), str(small)]
-        peak_of = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        ours = least(lambda p=path, o=options: FileSource(locate(str(p)), "error", "full", o).read())
-        found[label] = ours / theirs, peak_of
-    return found
+        found = printed(PEAK_OF_FORM, path, small)
+        yield Ratio(f"peak of memory reading {form} / its matrices", found, at_most=4)
 
 
 def all_metrics() -> float:
@@ -176,12 +170,12 @@ def measure(_: str) -> Iterator[Ratio]:
         (path,) = locate(name).paths
         loop, read = least(lambda p=path: splitting(p), 9), least(lambda p=path: read_arff(p), 9)
         yield Ratio(f"{name} parsed / the splitting loop", read, loop, at_most=4)
+    (flags,) = locate("flags").paths
     for name in ("scene", "bibtex", "tmc2007-500"):
-        yield Ratio(f"peak of memory reading {name} / its matrix", peak(name), at_most=4)
+        found = printed(PEAK, locate(name).paths[0], flags)
+        yield Ratio(f"peak of memory reading {name} / its matrix", found, at_most=4)
     with tempfile.TemporaryDirectory() as temporary:
-        for form, (times, beside) in forms(Path(temporary)).items():
-            yield Ratio(f"{form} read, checked and encoded / the reader of pandas or scikit-learn", times, at_most=1.5)
-            yield Ratio(f"peak of memory reading {form} / its matrices", beside, at_most=4)
+        yield from forms(Path(temporary))
     for name in ("delicious", "bibtex"):
         load_dataset(name)
         seconds = least(lambda n=name: load_dataset(n))

@@ -21,8 +21,6 @@ import heapq
 import json
 import os
 import pickle
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,15 +29,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+
+from tools.benchmarks.measuring import alone, peak_memory, work_of
 
 HERE = Path("results/scale")
 PARTS = ("bookmarks", "extreme", "stream", "dense", "sparse", "cluster")
-
-
-def peak() -> int:
-    """MB of memory that this process has had at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def made(n: int, d: int, k: int, per_row: int, labels_per_row: float, topics: int = 400) -> tuple[Any, Any]:
@@ -108,7 +102,7 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     if failed or len(scores) != 50:
         raise AssertionError(failed[:1])
     seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
-    return told | seconds | {"peak": peak(), "trials": len(scores)}
+    return told | seconds | {"peak": round(peak_memory()), "trials": len(scores)}
 
 
 def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> dict[str, Any]:
@@ -124,7 +118,7 @@ def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> 
     alpha = 10.0
     X, Y = made(n, d, k, per_row=40, labels_per_row=4)
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "labels": int(Y.nnz), "m": m, "alpha": alpha}
-    told["peak_before"], told["methods"] = peak(), {}
+    told["peak_before"], told["methods"] = round(peak_memory()), {}
     steps = {
         "PLST": PLST(m),
         "MVMD": MVMD(m),
@@ -143,9 +137,9 @@ def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> 
             row["regression"] = time.process_time() - cpu
             if not np.isfinite(learner.coef_).all():
                 raise AssertionError(name)
-        told["methods"][name] = row | {"peak": peak()}
+        told["methods"][name] = row | {"peak": round(peak_memory())}
         print(name, told["methods"][name], flush=True)
-    return told | {"peak": peak()}
+    return told | {"peak": round(peak_memory())}
 
 
 def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) -> dict[str, Any]:
@@ -160,14 +154,14 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
             yield base * (1 + i % 2), labels
 
     Moments.from_blocks(blocks(100_000 // rows))
-    before = peak()
+    before = round(peak_memory())
     start, cpu = time.perf_counter(), time.process_time()
     moments = Moments.from_blocks(blocks(n // rows))
     told = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
     mean, half = 1.5 * base.mean(axis=0), n // rows / 2
     expected = half * (5 * base.T @ base) - n * np.outer(mean, mean)
     error = np.abs(moments.xx - expected).max() / np.abs(expected).max()
-    return told | {"n": n, "d": d, "K": k, "peak_before": before, "peak": peak(), "error": float(error)}
+    return told | {"n": n, "d": d, "K": k, "peak_before": before, "peak": round(peak_memory()), "error": float(error)}
 
 
 def dense(n: int = 2_000_000, d: int = 100, k: int = 50, rows: int = 50_000) -> dict[str, Any]:
@@ -196,7 +190,7 @@ def _run(X: Any, Y: Any, splits: dict[str, Any], metrics: list[str], n_bytes: in
 
     method = {"label_space": {"plst": {"n_components": 10}}, "learner": {"ridge": {"alpha": 10.0}}}
     config = {"name": "scale", "datasets": ["made"], "splits": splits, "metrics": metrics, "methods": {"PLST": method}}
-    before = peak()
+    before = round(peak_memory())
     start, cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         results = mlcdr.run(config, datasets={"made": (X, Y)}, out=folder, jobs=1, quiet=True)
@@ -204,7 +198,7 @@ def _run(X: Any, Y: Any, splits: dict[str, Any], metrics: list[str], n_bytes: in
             raise AssertionError(results.failures)
     seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
     (n, d), k, data = X.shape, Y.shape[1], n_bytes / 2**20
-    return seconds | {"n": n, "d": d, "K": k, "data": data, "peak_before": before, "peak": peak()}
+    return seconds | {"n": n, "d": d, "K": k, "data": data, "peak_before": before, "peak": round(peak_memory())}
 
 
 # -------------------------------------------------------------------- many machines
@@ -212,8 +206,6 @@ def _run(X: Any, Y: Any, splits: dict[str, Any], metrics: list[str], n_bytes: in
 
 def cluster() -> dict[str, Any]:
     """One run on 1 and 2 workers, and what the simulation needs to know."""
-    from mlcdr.execution.groups import groups
-    from mlcdr.experiment import data_source, trials
     from mlcdr.experiment.loading import experiment_from
     from tests.execution.test_machines import Cluster
 
@@ -225,13 +217,11 @@ def cluster() -> dict[str, Any]:
         "methods": {"M5P": {"label_space": {"plst": {"n_components": 7}}, "learner": "m5p"}},
     }
     experiment = experiment_from(plain)
-    source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
-    data = source.read()
-    group = next(groups(experiment, data.source, trials.plan(experiment, data)))
+    data, work = work_of(experiment)
     import cloudpickle
 
     told: dict[str, Any] = {
-        "task_bytes": len(pickle.dumps(group)),
+        "task_bytes": len(pickle.dumps(work[0])),
         "data_bytes": len(cloudpickle.dumps(data)),
         "workers": {},
     }
@@ -450,21 +440,18 @@ TEXTS = {
 
 
 def main(parts: list[str]) -> None:
-    """Measure each part in a process of its own, or here if it is the only one."""
+    """Measure each part in a process of its own."""
     if parts == ["page"]:
         page()
         return
     HERE.mkdir(parents=True, exist_ok=True)
-    if len(parts) == 1:
-        with threadpool_limits(1):
-            told = MEASURE[parts[0]]()
-        told["load"] = os.getloadavg()[0]
-        (HERE / f"{parts[0]}.json").write_text(json.dumps(told, indent=2))
-        print(parts[0], json.dumps(told))
-        return
     for part in parts or PARTS:
-        subprocess.run([sys.executable, "-m", "tools.benchmarks.scale", part], check=True)
-    page()
+        told = alone(MEASURE[part])
+        told["load"] = os.getloadavg()[0]
+        (HERE / f"{part}.json").write_text(json.dumps(told, indent=2))
+        print(part, json.dumps(told), flush=True)
+    if len(parts) != 1:
+        page()
 
 
 if __name__ == "__main__":

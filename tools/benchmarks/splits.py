@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.splits import KFold
 from mlcdr.experiment.stratification import label_pairs
 from mlcdr.tables.split_shares import KINDS, measure_deviation
+from tools.benchmarks.measuring import timed
 
 FOLDS, SEEDS, REPEATS = 10, 3, 10
 METHODS = {
@@ -74,9 +74,8 @@ def shares() -> None:
         for kind, make in made.items():
             found, sizes, seconds = [], [], []
             for seed in range(SEEDS):
-                start = time.process_time()
-                tests = make(Y, seed=seed)
-                seconds.append(time.process_time() - start)
+                cost, tests = timed(partial(make, Y, seed=seed))
+                seconds.append(cost)
                 fold = np.empty(Y.shape[0], dtype=np.int64)
                 for number, test in enumerate(tests):
                     fold[test] = number

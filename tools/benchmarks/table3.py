@@ -18,14 +18,11 @@ from scipy.linalg import lapack
 from sklearn.linear_model import LinearRegression
 
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
-from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.loading import experiment_from
-from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
-from tools.benchmarks.measuring import alone, peak_memory, timed
+from tools.benchmarks.measuring import alone, peak_memory, timed, work_of
 from tools.benchmarks.ratios import LOOP, Ratio
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -55,10 +52,7 @@ def experiment(name: str, repeats: int):
 
 def prepared(name: str, repeats: int):
     """The data set, its splits, and the work of each; what is summed over the whole data set is made once for all."""
-    described = experiment(name, repeats + 1)
-    source = DataSource.of(described.datasets[0], described.splits)
-    data = source.read()
-    work = list(groups(described, data.source, plan(described, data)))
+    data, work = work_of(experiment(name, repeats + 1))
     computer = Computer(data)
     computer.compute(work.pop())
     return data.dataset, data.splits, work, computer

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -39,6 +38,7 @@ from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.separate import Separate
 from mlcdr.numerics.moments import Moments
 from mlcdr.tables.sheet import Sheet, text
+from tools.benchmarks.measuring import least
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,7 @@ def seconds(name: str, problem: Problem, repeats: int) -> float:
     Y = (X @ rng.normal(size=(problem.m, problem.labels)) + rng.normal(size=(problem.n, problem.labels)) > 0).astype(
         np.uint8
     )
-    best = math.inf
-    for _ in range(repeats):
-        fitted = estimator(name, problem)
-        start = time.process_time()
-        fitted.fit_moments(Moments.from_arrays(X, Y))
-        best = min(best, time.process_time() - start)
-    return best
+    return least(lambda: estimator(name, problem).fit_moments(Moments.from_arrays(X, Y)), repeats)
 
 
 def doubled(problem: Problem) -> dict[str, Problem]:
