@@ -31,9 +31,8 @@ def costs(features, X, Y, new):
 def measure(name: str) -> list[Ratio]:
     """Measure one data set."""
     dataset = load_dataset(name)
-    n = dataset.n_instances
-    order = np.random.default_rng(0).permutation(n)
-    train, test = np.sort(order[: n - n // 5]), np.sort(order[n - n // 5 :])
+    order = np.random.default_rng(0).permutation(dataset.n_instances)
+    train, test = map(np.sort, np.split(order, [len(order) - len(order) // 5]))
     rows = dataset.X[train], dataset.Y[train], dataset.X[test]
     whole, some = costs(None, *rows), costs(LabelDependentFeatures(0.1), *rows)
     sizes = f"{whole[2]:.0f} / {some[2]:.0f} features a label"

@@ -34,7 +34,7 @@ def least(function, times: int = 5) -> float:
 
 
 def alone(function, *arguments):
-    """What a function gives in a new process that does nothing else, with one BLAS thread; its exception is raised."""
+    """What a function gives in a new process, with one thread for the BLAS that its module loads; or its exception."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_on_one_thread, function, *arguments).result()
 

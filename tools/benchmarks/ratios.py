@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from tools.benchmarks.measuring import ROOT
 
 STORED = ROOT / "docs" / "benchmarks.csv"
@@ -78,7 +80,9 @@ def aligned(ratios: Iterable[Ratio]) -> str:
 
 def measured(benchmark: str, data: str) -> list[Ratio]:
     """What a benchmark measures of a data set, and when."""
-    found = list(importlib.import_module(f"tools.benchmarks.{benchmark}").measure(data))
+    module = importlib.import_module(f"tools.benchmarks.{benchmark}")
+    with threadpool_limits(1):  # of the libraries that are loaded by now
+        found = list(module.measure(data))
     here = {"date": datetime.date.today().isoformat(), "processors": os.cpu_count(), "load": round(os.getloadavg()[0])}
     return [replace(ratio, benchmark=benchmark, data=data, **here) for ratio in found]
 
