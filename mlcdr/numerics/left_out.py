@@ -75,6 +75,8 @@ class _Whole:
         G = (XXᵀ)⁺, where d ≥ n and α = 0.
     inverse_labels : array of shape (n, K) or None
         GY.
+    inverse_size : float
+        ‖G‖; 0 without it.
     residuals : array of shape (n, K)
         R = NY.
     unexplained : array of shape (K, K)
@@ -85,6 +87,7 @@ class _Whole:
     residual_maker: Array | None
     inverse: Array | None
     inverse_labels: Array | None
+    inverse_size: float
     residuals: Array
     unexplained: Array
 
@@ -92,14 +95,14 @@ class _Whole:
     def of_basis(cls, basis: Array, labels: Array) -> _Whole:
         """From Q and Y (n×K)."""
         residuals = labels - basis @ (basis.T @ labels)
-        return cls(basis, None, None, None, residuals, _symmetric(labels.T @ residuals))
+        return cls(basis, None, None, None, 0.0, residuals, _symmetric(labels.T @ residuals))
 
     @classmethod
-    def of_residual_maker(cls, residual_maker: Array, inverse: Array | None, labels: Array) -> _Whole:
-        """From N, G and Y (n×K)."""
+    def of_residual_maker(cls, residual_maker: Array, inverse: Array | None, size: float, labels: Array) -> _Whole:
+        """From N, G and its size, and Y (n×K)."""
         residuals = residual_maker @ labels
         inverse_labels = None if inverse is None else inverse @ labels
-        return cls(None, residual_maker, inverse, inverse_labels, residuals, _symmetric(labels.T @ residuals))
+        return cls(None, residual_maker, inverse, inverse_labels, size, residuals, _symmetric(labels.T @ residuals))
 
     def among(self, left: NDArray[np.intp]) -> Array:
         """N_TT (m×m), its lower triangle."""
@@ -175,15 +178,17 @@ def _solve(of_all: _Whole, left: NDArray[np.intp]) -> tuple[Array, Array] | None
     missed = range_ @ shrunk
     inner = of_all.inverse[np.ix_(left, left)]
     wanted = null.T @ (of_all.inverse_labels[left] - inner @ missed)
-    lower, info = lapack.dpotrf(null.T @ inner @ null, lower=1, clean=0)
-    if info:
+    core = null.T @ inner @ null
+    # a direction far larger than the least one is lost: of G's entries nothing but rounding is left along it
+    if scipy.linalg.eigvalsh(core, check_finite=False)[0] < _LOST * of_all.inverse_size:
         return None
-    half = blas.dtrsm(1.0, lower, wanted, lower=1)
-    missed += null @ blas.dtrsm(1.0, lower, half, lower=1, trans_a=1)
+    missed += null @ scipy.linalg.solve(core, wanted, assume_a="pos", check_finite=False)
     return missed, along.T @ shrunk
 
 
 def _fit_all(whole: Moments, ridge: float) -> _Whole | None:
+    if not whole.spread().any():  # a fit gives exact zeros
+        return None
     labels = dense(whole.rows()[1])
     if whole.n_features >= whole.n:
         return _fit_wide(whole, ridge, labels)
@@ -202,8 +207,9 @@ def _fit_wide(whole: Moments, ridge: float, labels: Array) -> _Whole:
     found = svd_of_rows(whole) if whole.n * whole.n_features <= _ENTRIES else thin_svd(whole)
     left, squares = found.left, found.singular_values**2
     residual_maker = np.eye(whole.n) - (left * (squares / (squares + ridge))) @ left.T - 1 / whole.n
-    inverse = (left / squares) @ left.T if ridge == 0 else None
-    return _Whole.of_residual_maker(residual_maker, inverse, labels)
+    if ridge > 0:
+        return _Whole.of_residual_maker(residual_maker, None, 0.0, labels)
+    return _Whole.of_residual_maker(residual_maker, (left / squares) @ left.T, 1 / squares.min(), labels)
 
 
 def _basis(whole: Moments, found: Cholesky | PivotedCholesky, ridge: float) -> Array | None:

@@ -85,6 +85,22 @@ def test_it_gives_way_where_the_training_rows_lose_a_dimension():
     assert left_out(whole.without(LEFT), 0.1) is not None  # a penalty decides by itself
 
 
+def test_it_gives_way_where_a_direction_far_larger_than_the_least_is_lost():
+    """A large feature that stands in the rows left out alone: along it rounding is all that the inverse knows."""
+    Y = np.array([[1.0], [0], [1], [0], [0]])
+    present = np.random.default_rng(79).random((5, 6)) > 0.6
+    for unit, gives_way in ((1.0, False), (1e-2, True), (1e-4, True)):
+        moments = Moments.from_arrays(present * np.array([1, unit, 1 / unit, 1, unit, 1]), Y).without(np.array([1]))
+        assert (left_out(moments) is None) == gives_way
+
+
+@pytest.mark.parametrize("shape", [(12, 2), (12, 20)])
+@pytest.mark.parametrize("ridge", [0.0, 0.7])
+def test_it_gives_way_where_no_feature_varies(shape, ridge):
+    moments = Moments.from_arrays(np.full(shape, 3.7), np.resize([[0, 1], [1, 0], [1, 1.0]], (12, 2)))
+    assert left_out(moments.without(np.array([1])), ridge) is None
+
+
 def test_it_gives_way_where_its_basis_would_be_large(monkeypatch):
     monkeypatch.setattr(mlcdr.numerics.left_out, "_ENTRIES", 120 * 23 - 1)
     assert left_out(Moments.from_arrays(*problem("plain")).without(LEFT)) is None
