@@ -119,7 +119,7 @@ class Bar(Counting):
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
-            auto_refresh=False,  # by a thread, beside which no worker could be a fork
+            auto_refresh=False,  # by a thread; with one in the process no worker is a fork
             transient=True,
         )
 

@@ -220,7 +220,7 @@ class _Run:
 
 
 def _are_due(waiting: Sequence[GroupResult]) -> bool:
-    """Whether results are to be recorded: they took a part's time, or there is a failure to be told."""
+    """Whether results are to be recorded: they took a part's time, or there is a failure to show."""
     if any(score.values is None for score in waiting[-1].scores):
         return True
     return sum(result.seconds for result in waiting) >= PART_SECONDS

@@ -51,7 +51,7 @@ _MATRICES = 4  # kernel matrices kept for a data set
 _DECOMPOSITIONS = 1  # eigendecompositions kept for a training set
 _ROWS = 2048  # rows predicted at a time
 # Rows left out are predicted from P of all rows where they are no more than this share, P has no more entries than
-# this, and α is no smaller than this beside tr K: K + αI has an inverse to eight digits then.
+# this, and α is no smaller than this share of tr K: K + αI has an inverse to eight digits then.
 _SHARE = 1 / 8
 _ENTRIES = 6e7
 _CLOSED = 1e-8

@@ -13,9 +13,9 @@ and nothing of the size of its training set or of d×d.
 Where d ≥ n, N itself (n×n) is made once. The training rows often have a smaller rank then: N_TT is singular, and many
 B solve the first equation. The shortest coefficients, the limit for a ridge α → 0, have the one for which in addition
 
-    QᵀGB = QᵀGY,    the columns of Q (n×z, 0 outside T) a basis of N_TT's null space, G = (XXᵀ)⁺, X centred.
+    UᵀGB = UᵀGY,    the columns of U (n×z, 0 outside T) a basis of N_TT's null space, G = (XXᵀ)⁺, X centred.
 
-For with a ridge N becomes N + αG − α²G² + …, and of N_TT B = R_T the order 1 and, along Q, the order α must hold. A
+For with a ridge N becomes N + αG − α²G² + …, and of N_TT B = R_T the order 1 and, along U, the order α must hold. A
 split costs 9m³.
 """
 
@@ -118,8 +118,8 @@ def left_out(moments: Moments, ridge: float = 0.0) -> LeftOut | None:
     """The regression on the rows of `moments`, for those that `Moments.without` took away: see the module.
 
     None where a fit to the training rows is less work, or must decide: more rows are left out than there are features,
-    or than a quarter of all rows where d ≥ n; Q or N would be too large; the whole set has no clear rank; or it cannot
-    be told whether the training rows have it, too (for least squares; a leverage of nearly 1).
+    or than a quarter of all rows where d ≥ n; Q or N would be too large; the whole set has no clear rank; or it is
+    not clear whether the training rows have it, too (for least squares; a leverage of nearly 1).
     """
     if moments.labels is not moments:
         return None
@@ -159,7 +159,7 @@ def _leave_out(moments: Moments, ridge: float) -> LeftOut | None:
 
 
 def _solve(of_all: _Whole, left: NDArray[np.intp]) -> tuple[Array, Array] | None:
-    """B (m×K) and R_TᵀB (K×K); None where it cannot be told whether the training rows lose a dimension."""
+    """B (m×K) and R_TᵀB (K×K); None where it is not clear whether the training rows lose a dimension."""
     rest, residuals = of_all.among(left), of_all.residuals[left]
     lower, info = lapack.dpotrf(rest, lower=1, clean=0)
     # the 1-norm of N_TT is given as 1, which it exceeds by √m at most

@@ -72,9 +72,13 @@ class LinearBinaryClassifier(ClassifierMixin, Learner):
             When there are more labels.
         """
         X, y = self._one_label(moments)
-        self._fit_valid(X, y)
+        self._fit_label(moments, X, y)
         self.classes_ = np.array([0, 1])
         return self
+
+    def _fit_label(self, moments: Moments, X: Any, y: Array) -> None:
+        """Fit to the rows X (n×d) and the label y (n) of a training set, in whose memo labels may share work."""
+        self._fit_valid(X, y)
 
     def _one_label(self, moments: Moments) -> tuple[Any, Array]:
         """The rows (n×d) and the label (n,) of a training set."""

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils import assert_all_finite, check_random_state
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.contracts import CERTAIN_SCORE
@@ -73,18 +72,8 @@ class LinearSVM(LinearBinaryClassifier):
     max_iter: int = parameter(10_000, COUNT)
     random_state: Any = parameter(None, SEED)
 
-    def fit_moments(self, moments: Moments) -> Self:
-        """Fit from the rows of a training set with one label of {0, 1}; labels of the same rows share their conversion.
-
-        Raises
-        ------
-        ValueError
-            When there are more labels.
-        """
-        X, y = self._one_label(moments)
+    def _fit_label(self, moments: Moments, X: Any, y: Array) -> None:
         self._solve(X, y, lambda: moments.labels.once("rows for LIBLINEAR", lambda: _rows(X)))
-        self.classes_ = np.array([0, 1])
-        return self
 
     def _fit_valid(self, X: Any, y: Array) -> None:
         self._solve(X, y, lambda: _rows(X))
