@@ -91,6 +91,7 @@ def _json(value: Any, depth: int, indent: str = "") -> str:
 PUBLIC = {
     "Experiments": {
         "api.running": ["run"],
+        "api.fitting": ["fit"],
         "api.results": ["open_results", "compare", "Results"],
         "api.loading": ["load_experiment"],
         "experiment.model": ["Experiment"],

@@ -1,6 +1,7 @@
 # Written by `make docs`; not to be edited.
 
 from .api.evaluating import evaluate as evaluate
+from .api.fitting import fit as fit
 from .api.listing import list_datasets as list_datasets
 from .api.listing import list_methods as list_methods
 from .api.listing import list_metrics as list_metrics

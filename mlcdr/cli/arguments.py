@@ -84,3 +84,10 @@ def read_options(settings: list[str] | None) -> dict[str, Any]:
     from mlcdr.experiment.overrides import read_setting
 
     return dict(read_setting(text, "OPTION=VALUE") for text in settings or ())
+
+
+def read_points(settings: list[str] | None) -> dict[str, Any]:
+    """Values of swept paths, each read as YAML, as in a config."""
+    from mlcdr.experiment.overrides import read_setting
+
+    return dict(read_setting(text, "KEY=VALUE", "--at") for text in settings or ())

@@ -10,7 +10,18 @@ from typing import Annotated
 
 import typer
 
-from mlcdr.cli import comparing, components, configs, data_sets, own_methods, reproducing, results, running, status
+from mlcdr.cli import (
+    comparing,
+    components,
+    configs,
+    data_sets,
+    models,
+    own_methods,
+    reproducing,
+    results,
+    running,
+    status,
+)
 from mlcdr.cli.arguments import switch
 
 
@@ -43,7 +54,8 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     results.plot,
     results.report,
     comparing.compare,
-    results.predict,
+    models.fit,
+    models.predict,
     components.methods,
     components.metrics,
     components.doctor,

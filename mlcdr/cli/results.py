@@ -1,14 +1,12 @@
-"""Commands on results folders: `table`, `plot`, `report`; and `predict` with a saved model."""
+"""Commands on results folders: `table`, `plot`, `report`."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mlcdr.api.loading import import_from_here
-from mlcdr.cli.arguments import DataOptions, Folder, argument, option, read_options, switch
+from mlcdr.cli.arguments import Folder, option
 from mlcdr.cli.printing import join_file_names, print_table, print_tables
 from mlcdr.errors import ResultsError
 from mlcdr.standard_streams import print_lines, print_notice
@@ -78,38 +76,3 @@ def report(folder: Folder) -> None:
         read_failures(folder)
     except ResultsError as error:  # the page shows this, too
         print_notice(error)
-
-
-def predict(
-    model: Annotated[Path, argument("MODEL", "A model file, such as those below RESULTS/kept.")],
-    data: Annotated[str, argument("DATASET", "A data set, or the path of its file; it needs no labels.")],
-    out: Annotated[Path | None, option("FILE", "Write to this file (CSV) instead of printing.")] = None,
-    trust: Annotated[
-        bool, switch("Load the model, which can execute any code; only for models that you trust.", "--trust")
-    ] = False,
-    settings: DataOptions = None,
-) -> None:
-    """Predict with a saved model, as CSV.
-
-    The models are those of `keep: {models: true}`; they predict label sets and scores. The column `score:LABEL` is how
-    far a label's score lies above its threshold: a label above 0 is in the label set.
-
-    Columns are found by their names, and words are coded as in the training data; other columns, such as labels, are
-    not looked at.
-    """
-    from mlcdr.errors import DataError
-    from mlcdr.execution.models import load_model, predictions
-    from mlcdr.whole_files import write_atomically
-
-    import_from_here()
-    loaded = load_model(model, trust)
-    X = loaded.read(data, **read_options(settings))
-    try:
-        text = predictions(loaded, X)
-    except ValueError as error:  # such as numbers that are too large
-        raise DataError(f"{data}: {error}") from None
-    if out is None:
-        print(text, end="")
-    else:
-        write_atomically(out, text)
-        print_notice(f"written: {out}, {X.shape[0]} rows, predicted by {loaded.about.get('method', 'the model')}")

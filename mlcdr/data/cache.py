@@ -94,7 +94,7 @@ def _in_bytes(plain: Any) -> np.ndarray:
 def _read(stored: Any, facts: Mapping[str, Any]) -> Dataset:
     """The data set; ValueError if X and Y are not those of its checksum."""
     said = _with_tuples(facts)
-    said["nominal"] = _with_tuples(facts["nominal"])
+    said |= {name: _with_tuples(facts[name]) for name in ("nominal", "dates")}
     X: Matrix = matrix_of(stored, "X")
     if X is None:
         X = as_column(json.loads(stored["X_text"].tobytes()))

@@ -54,6 +54,8 @@ class Dataset:
         The values of each nominal feature in the order of their codes; features with the values "0", "1" are absent.
     counted_from : int or None
         Of svmlight, the number by which the file calls the first feature: 0 or 1.
+    dates : dict
+        What was made of each column of dates: `("days",)`, or its parts (`mlcdr.data.dates`).
     """
 
     name: str
@@ -71,6 +73,7 @@ class Dataset:
     missing: Mapping[str, int] = field(default_factory=dict)
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     counted_from: int | None = None
+    dates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         kind = "texts" if is_texts(self.X) else _format_of(self.X)
@@ -129,7 +132,7 @@ class Dataset:
         feature_names, label_names : sequence of str
             Names for an X or a Y that is not a DataFrame; default: feature1, ... (texts: text) and label1, ...
         **options
-            Options as in a config for a DataFrame X: `labels`, `separator`, `text`, `categories`, `drop`.
+            Options as in a config for a DataFrame X: `labels`, `separator`, `text`, `categories`, `dates`, `drop`.
 
         Raises
         ------
@@ -156,7 +159,7 @@ class Dataset:
 
             if Y is not None:
                 X, options["labels"] = join(X, Y, label_names)
-            tables = divide_frame(X, Origins(origin_of(Path(name), X)), options)
+            tables = divide_frame(X, Origins(origin_of(Path(name), X)), {**options, "missing": missing})
         else:
             if hasattr(Y, "columns"):
                 Y, label_names = Y.to_numpy(), list(Y.columns)

@@ -108,6 +108,7 @@ def encode(features: Table, labels: Table, missing: Missing) -> Dataset:
         missing=fill(X, sources, features.origins, missing),
         nominal=nominal,
         counted_from=features.counted_from,
+        dates=features.dates,
     )
 
 

@@ -24,7 +24,7 @@ class Form(NamedTuple):
     packed: bool = False
 
 
-_COLUMNS = ("labels", "separator", "text", "categories", "drop")
+_COLUMNS = ("labels", "separator", "text", "categories", "dates", "drop")
 FORMS = {
     "arff": Form(
         "ARFF", (".arff",), ("labels",), "Mulan's NAME.xml beside it, MEKA's `-C` in the relation, or `labels`"
@@ -106,8 +106,14 @@ OPTIONS = {
     ),
     "separator": Option(("text",), "The text between the tags of the one column that `labels` names."),
     "text": Option(("text",), "The one column of text that is the features; a method begins with a vectorizer then."),
-    "categories": Option(("list",), "Columns whose values are words even where they look like numbers."),
-    "drop": Option(("list",), "Columns that are left out."),
+    "categories": Option(("text", "list"), "Columns whose values are words even where they look like numbers."),
+    "dates": Option(
+        ("text",),
+        "What becomes of columns of dates: days since 1970-01-01; a column for each of year, month, day, "
+        "weekday and, where there are times of day, hour; or nothing.",
+        ("days", "parts", "drop"),
+    ),
+    "drop": Option(("text", "list"), "Columns that are left out."),
     "delimiter": Option(("text",), "The character between the cells of a row: `,` (in .tsv a tab)."),
     "decimal": Option(("text",), "The decimal mark.", (".", ",")),
     "encoding": Option(("text",), "The encoding of a CSV file.", ("utf-8", "latin-1", "cp1252", "utf-16")),
@@ -133,6 +139,12 @@ _WORDS = {
     "switch": "true or false",
     "mapping": "a mapping",
 }
+
+
+def names_of(options: Mapping[str, Any], key: str) -> list[str]:
+    """The columns that an option names, one or a list; none if it is not given."""
+    names = options.get(key, ())
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _is_of(kind: str, value: Any) -> bool:

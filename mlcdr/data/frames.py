@@ -1,8 +1,9 @@
 """DataFrames as tables: of CSV, Parquet and Feather files, of OpenML's data sets, and in memory.
 
 A column of numbers or of true/false is numeric; a column of words is nominal, as in ARFF. Values that begin with a
-digit and are not numbers (a date, `3,5`, `12%`, `1_000`, `0x10`) are refused, and so are words among numbers, except in
-`categories`. A whole number beyond 2^53 in a column of whole numbers is refused: a 64-bit float may not hold it.
+digit and are not numbers (`3,5`, `12%`, `1_000`, `0x10`) are refused, and so are words among numbers, except in
+`categories`; dates are refused unless `dates` says what becomes of them. A whole number beyond 2^53 in a column of
+whole numbers is refused: a 64-bit float may not hold it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import socket
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,8 +24,11 @@ from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.csv_table import CsvFile, check_names
+from mlcdr.data.dates import encode_dates
+from mlcdr.data.encoding import fill
 from mlcdr.data.files import cache_folder
-from mlcdr.data.lines import QUOTED, Line, fail, list_values, quote
+from mlcdr.data.forms import names_of
+from mlcdr.data.lines import QUOTED, Line, fail, gathering, list_values, quote, raise_all
 from mlcdr.data.packed import check_growth
 from mlcdr.data.table import Matrix, Origin, Origins, Table, Tables, find_columns
 from mlcdr.data.texts import as_texts
@@ -53,7 +58,7 @@ def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) ->
     frames: list[pd.DataFrame] = []
     origins: list[Origin] = []
     for path in paths:
-        frame, origin = read_frame(form, path, options, options.get("categories", ()), texts)
+        frame, origin = read_frame(form, path, options, names_of(options, "categories"), texts)
         frames.append(frame)
         origins.append(origin)
         if list(frame.columns) != list(frames[0].columns):
@@ -217,37 +222,56 @@ def divide_frame(frame: pd.DataFrame, origins: Origins, options: Mapping[str, An
     origins : Origins
         Where its rows come from.
     options : mapping
-        As in a config: `labels`, `separator`, `text`, `categories`, `drop`.
+        As in a config: `labels`, `separator`, `text`, `categories`, `dates`, `drop`, `missing`.
 
     Raises
     ------
     DataError
-        When a cell or a column has no defined meaning, or the labels are not stated or not found.
+        When cells or columns have no defined meaning, with a line for each column; when the labels are not stated or
+        not found.
     """
     head = origins.head
-    categories = options.get("categories", ())
+    categories = names_of(options, "categories")
     frame, names = _choose_columns(frame, head, options)
     text = options.get("text")
     if text is not None:
         _check_text(frame, text, names, head)
-    if "separator" not in options:
-        labels = code_words(frame[names], origins, categories)
-    elif len(names) == 1:
-        labels = _split_tags(frame[names[0]], options["separator"], origins)
-    else:
+    if "separator" in options and len(names) > 1:
         head.fail(f"separator: is for one column of tags, but labels: means {len(names)} columns")
-    if text is not None:
-        return text_table(frame[text], origins), labels
-    return code_words(frame.drop(columns=names), origins, categories), labels
+    errors: list[DataError] = []
+    with gathering(errors):
+        if "separator" in options:
+            labels = _split_tags(frame[names[0]], options["separator"], origins)
+        else:
+            labels = code_words(frame[names], origins, categories)
+    of_features = frame.drop(columns=names)
+    with gathering(errors):
+        features = _read_features(of_features, origins, options)
+    if errors and text is None and options.get("missing", "error") == "error":
+        with gathering(errors):  # so that one report has all that is to be changed
+            fill(np.where(of_features.isna(), np.nan, 0.0), list(of_features), origins, "error")
+    raise_all(errors)
+    return features, labels
+
+
+def _read_features(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Table:
+    """The features: a column of text, or numbers in place of words and dates."""
+    if "text" in options:
+        return text_table(frame[options["text"]], origins)
+    categories = names_of(options, "categories")
+    dates: dict[str, tuple[str, ...]] = {}
+    if "dates" in options:
+        frame, dates = encode_dates(frame, options["dates"], categories, origins)
+    return replace(code_words(frame, origins, categories), dates=dates)
 
 
 def _choose_columns(frame: pd.DataFrame, head: Line, options: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:
     """The frame without the columns to drop, and the names of the labels in its order."""
     for key in ("categories", "drop"):
-        for name in options.get(key, ()):
+        for name in names_of(options, key):
             if name not in frame.columns:
                 head.fail(f"{key}: no column is called {quote(name)}; there are {list_values(frame.columns)}")
-    frame = frame.drop(columns=list(options.get("drop", ())))
+    frame = frame.drop(columns=names_of(options, "drop"))
     names = list(frame.columns)
     if "labels" not in options:
         head.fail(
@@ -347,17 +371,20 @@ def code_words(frame: pd.DataFrame, origins: Origins, categories: Sequence[str])
     Raises
     ------
     DataError
-        When a cell has no defined meaning.
+        When cells have no defined meaning, with a line for each column.
     """
     attributes, coded = [], {}
+    errors: list[DataError] = []
     for name in frame.columns:
         column = FrameColumn(name, frame[name], name in categories, origins)
         codes = None
-        if column.is_of_words:
-            codes, coded[name] = column.code()
-        else:
-            column.check_whole_numbers()
+        with gathering(errors):
+            if column.is_of_words:
+                codes, coded[name] = column.code()
+            else:
+                column.check_whole_numbers()
         attributes.append(Attribute(name, codes, line=origins.head.number))
+    raise_all(errors)
     if coded:
         frame = frame.assign(**coded)
     return Table(tuple(attributes), _as_matrix(frame), origins)

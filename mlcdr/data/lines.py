@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -25,6 +26,23 @@ IN_BRACES = _token_before(",}")
 IN_ROW = _token_before(",")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"} | {char: char for char in "\\'\"%{},"}
+
+
+@contextlib.contextmanager
+def gathering(errors: list[DataError]) -> Iterator[None]:
+    """Add an error of a `with` block to a list instead of raising it, so that the next one is found as well."""
+    try:
+        yield
+    except DataError as error:
+        errors.append(error)
+
+
+def raise_all(errors: Sequence[DataError]) -> None:
+    """Raise the only error of a list, or one DataError with a line for each; nothing if there is none."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise DataError("\n".join(map(str, errors)))
 
 
 def fail(path: Path, message: str) -> NoReturn:

@@ -124,7 +124,7 @@ class FileSource:
     def _read_frames(self) -> Tables:
         from mlcdr.data.frames import read_tables
 
-        options = dict(self.options)
+        options = {**self.options, "missing": self.missing}
         if self.files.xml is not None:
             options["labels"] = [name for name, _ in read_label_xml(self.files.xml)]
         return read_tables(self.files.form, self.files.paths, options)

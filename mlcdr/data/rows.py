@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from mlcdr.data.arff import read_arff
 from mlcdr.data.arff_header import Attribute
@@ -19,7 +21,9 @@ from mlcdr.data.files import is_path, locate
 from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, option_problems
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.table import Matrix, Origins, Table, stack_rows
-from mlcdr.errors import DataError, suggest_name
+from mlcdr.errors import DataError, plural, suggest_name
+
+Unknown = Literal["error", "missing"]
 
 
 @dataclass(frozen=True)
@@ -32,14 +36,23 @@ class Columns:
         `feature_names`, `nominal` and `counted_from` of the training `Dataset`.
     is_text : bool
         Whether X is one column of texts.
+    dates
+        `dates` of the training `Dataset`.
     """
 
     names: Sequence[str]
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_text: bool = False
     counted_from: int | None = None
+    dates: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def read(self, rows: Any, missing: Missing = "error", **options: Any) -> Matrix:
+    def read(
+        self,
+        rows: Any,
+        missing: Missing = "error",
+        unknown: Unknown = "error",
+        **options: Any,
+    ) -> Matrix:
         """Read X (n×d) of new rows, with the order of columns and the codes of nominal values of the training data.
 
         A model that was trained with svmlight counts the features of svmlight as its training file does; what a file
@@ -52,17 +65,20 @@ class Columns:
             training data did not have, such as labels, are left out.
         missing, **options
             As in `load_dataset`.
+        unknown : {"error", "missing"}
+            Treatment of a word that the training data did not have: refused, or a missing value. One warning says how
+            many there are in each column.
 
         Raises
         ------
         DataError
-            When a column is absent, has a value that the training data did not have, words in place of numbers, or a
-            missing value that may not be filled.
+            When a column is absent, has a word that the training data did not have (unless `unknown` allows it), words
+            in place of numbers, a text in place of a date, or a missing value that may not be filled.
         """
         for key, problem in option_problems({"missing": missing, **options}):
             raise DataError(f"{key}: {problem}")
         if hasattr(rows, "columns"):
-            return self._encode("frame", rows, missing, options)
+            return self._encode("frame", rows, missing, unknown, options)
         place = str(options.pop("path", rows))
         if not is_path(place) and (isinstance(rows, Path) or place is not rows):
             place = f"./{place}"
@@ -72,7 +88,7 @@ class Columns:
             return self._in_order(load_dataset(place, missing=missing, **options), place)
         check_form_options(files.paths[0], files.form, options)
         if files.form in TABLES:
-            parts = [self._encode(files.form, path, missing, options) for path in files.paths]
+            parts = [self._encode(files.form, path, missing, unknown, options) for path in files.paths]
             return stack_rows(parts)
         from mlcdr.data.arrays import read_arrays
 
@@ -88,7 +104,14 @@ class Columns:
         where = {name: j for j, name in enumerate(found.feature_names)}
         return found.X[:, [where[name] for name in self.names]]
 
-    def _encode(self, form: str, rows: Any, missing: Missing, options: Mapping[str, Any]) -> Matrix:
+    def _encode(
+        self,
+        form: str,
+        rows: Any,
+        missing: Missing,
+        unknown: Unknown,
+        options: Mapping[str, Any],
+    ) -> Matrix:
         """X of a table: a file or a DataFrame; its columns may be in any order, and further ones are ignored."""
         trained = self._attributes()
         names = [attribute.name for attribute in trained]
@@ -96,17 +119,22 @@ class Columns:
             table = read_arff(rows)
             _check_there(table.path, table.names, names)
         else:
+            from mlcdr.data.dates import encode_dates_as, names_of
             from mlcdr.data.frames import code_words, read_frame, text_table
 
             texts = names if self.is_text else []
+            made = names_of(self.dates)
             frame, origin = read_frame(form, rows, options, list(self.nominal), texts, least=1)
-            _check_there(origin.path, list(frame.columns), names)
+            _check_there(origin.path, list(frame.columns), [made.get(name, name) for name in names])
             if self.is_text:
                 return text_table(frame[names[0]], Origins(origin)).values
             # numbers stay numbers: "1" and "1.0" of the training rows' words are the same number
             words = [name for name in self.nominal if frame[name].dtype.kind not in "biufc"]
+            frame = encode_dates_as(frame, self.dates, Origins(origin))
             table = code_words(frame[names], Origins(origin), words)
         where = {name: source for source, name in enumerate(table.names)}
+        if unknown == "missing":
+            table = _without_unknown(table, trained)
         columns = []
         for attribute in trained:
             columns += _find_columns(table, where[attribute.name], attribute)
@@ -146,22 +174,56 @@ def _find_columns(table: Table, source: int, trained: Attribute) -> list[Column]
             has = f"column {quote(found.name)} has the values {list_values(found.values)}"
             Line(table.path, found.line).fail(f"{has}; the model was trained with numbers there")
         return columns_of(source, found)
-    codes = [_code_of(word, found) for word in trained.codes]
-    column = table.column(source)
-    wrong = np.flatnonzero(~np.isin(column, codes) & ~np.isnan(column))
-    if len(wrong):
-        code = column[wrong[0]]
-        word = f"{code:g}" if found.values is None else found.values[int(code)]
+    unknown = _find_unknown(table, source, trained)
+    if unknown:
+        row, word = next(iter(unknown.items()))
         table.origins.fail(
-            int(wrong[0]),
-            f"column {quote(found.name)} has the value {quote(word)}; "
-            f"the model was trained with {list_values(trained.codes)}",
+            row,
+            f"column {quote(found.name)} has the value {quote(word)}; the model was trained with "
+            f"{list_values(trained.codes)}; `--unknown missing` (in Python, unknown='missing') takes it as missing",
         )
+    codes = [_code_of(word, found) for word in trained.codes]
     columns = []
     for own in columns_of(source, trained):
         code = codes[1 if own.code is None else int(own.code)]
         columns.append(Column(source, code, own.name))
     return columns
+
+
+def _find_unknown(table: Table, source: int, trained: Attribute) -> dict[int, str]:
+    """Row → the word that a column has there and the training data did not have."""
+    found = table.attributes[source]
+    codes = [_code_of(word, found) for word in trained.codes or ()]
+    column = table.column(source)
+    unknown = {}
+    for row in np.flatnonzero(~np.isin(column, codes) & ~np.isnan(column)).tolist():
+        code = column[row]
+        unknown[row] = f"{code:g}" if found.values is None else found.values[int(code)]
+    return unknown
+
+
+def _without_unknown(table: Table, trained: Sequence[Attribute]) -> Table:
+    """A table with gaps in place of words that the training data did not have; a warning says how many there are."""
+    where = {name: source for source, name in enumerate(table.names)}
+    values = table.values.tolil() if table.is_sparse else table.values
+    remarks = []
+    total = 0
+    for attribute in trained:
+        if attribute.codes is None:
+            continue
+        source = where[attribute.name]
+        unknown = _find_unknown(table, source, attribute)
+        if unknown:
+            values[list(unknown), source] = math.nan
+            words = list_values(dict.fromkeys(unknown.values()))
+            remarks.append(f"{quote(attribute.name)} ({plural(len(unknown), 'row')}: {words})")
+            total += len(unknown)
+    if not total:
+        return table
+    counted = plural(total, "word")
+    text = f"{table.path}: {counted} that the training data did not have, taken as missing: {', '.join(remarks)}"
+    warnings.warn(text, UserWarning, stacklevel=2)
+    return replace(table, values=sparse.csr_array(values) if table.is_sparse else values)
 
 
 def _code_of(word: str, attribute: Attribute) -> float:

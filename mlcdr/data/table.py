@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -109,6 +109,8 @@ class Table:
         The name of an ARFF file's relation.
     counted_from : int or None
         Of svmlight, the number by which the file calls the first feature: 0 or 1.
+    dates : mapping
+        Column of dates → what was made of it (`mlcdr.data.dates`).
     """
 
     attributes: tuple[Attribute, ...]
@@ -116,6 +118,7 @@ class Table:
     origins: Origins
     relation: str = ""
     counted_from: int | None = None
+    dates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:

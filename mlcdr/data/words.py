@@ -11,10 +11,14 @@ import pandas as pd
 
 from mlcdr.csv_files import NUMBER
 from mlcdr.data.csv_table import NUMBER_LIKE
+from mlcdr.data.dates import first_date
 from mlcdr.data.encoding import BINARY, MANY_ROWS
 from mlcdr.data.lines import fail, quote
 from mlcdr.data.table import Origins
 
+_DATES = (
+    "say what becomes of dates: `dates: days` (since 1970), `dates: parts` (year, month, day, weekday), `dates: drop`"
+)
 _LARGEST = 2**53  # beyond it, 64-bit floats do not hold every whole number
 
 
@@ -61,9 +65,12 @@ class FrameColumn:
         if kind in "iuf":
             numbers = pd.Series(np.asarray(cells, dtype=object))
             return numbers.map(_spell, na_action="ignore").astype("category")
+        found = None if self.is_category else first_date(cells)
+        if found is not None:
+            row = int(cells.notna().to_numpy().argmax())
+            self._fail(row, f"has the date {quote(str(found))}; {_DATES}, or `categories: [{self.name}]`: its words")
         if kind not in "OTU":
-            hint = "write a date as a number (a year, days since ...)" if kind in "Mm" else "convert it"
-            self._fail(0, f"is of type {cells.dtype}; {hint}, or leave it out: `drop: [{self.name}]`")
+            self._fail(0, f"is of type {cells.dtype}; convert it, or leave it out: `drop: [{self.name}]`")
         for row, cell in enumerate(cells if cells.dtype == object else ()):
             if not isinstance(cell, str | int | float | None):
                 self._fail(row, f"has a {type(cell).__name__}, which is no number and no word")
@@ -92,7 +99,7 @@ class FrameColumn:
             self._fail_large(row)
         hints = (
             f"if its values are words, say `categories: [{self.name}]`; for decimal commas `decimal: ','`; write a "
-            f"date as a number (a year, days since ...), or leave it out: `drop: [{self.name}]`"
+            f"date as 2024-05-31, or leave the column out: `drop: [{self.name}]`"
         )
         self._fail(row, f"has the value {quote(words.iloc[row])}, which is not a number; {hints}")
 

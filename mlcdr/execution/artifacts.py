@@ -114,14 +114,13 @@ class Keeping:
         write_atomically(self.scores_file(trial), image.getvalue())
 
     def _write_model(self, trial: Trial, model: ComposedClassifier, rows: Rows) -> None:
-        dataset = rows.dataset
         about = {
             "dataset": trial.dataset,
             "method": trial.method,
             "point": "; ".join(f"{path} = {value}" for path, value in trial.point),
             "split": str(trial.split),
         }
-        whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal, dataset.counted_from)
+        whole = Model.of(model, rows.dataset, about)
         write_model(self._stem(trial), whole, rows.X)
 
     def begin(self) -> None:

@@ -19,6 +19,7 @@ import joblib
 import numpy as np
 
 from mlcdr import __version__
+from mlcdr.data.dataset import Dataset
 from mlcdr.data.lines import list_values
 from mlcdr.data.packed import check_members
 from mlcdr.data.rows import Columns
@@ -50,10 +51,10 @@ class Model:
         Columns of X and Y.
     nominal : mapping
         The values of each feature that was words, as in `Dataset`.
-    counted_from : int or None
-        The number of the first feature in svmlight, as in `Dataset`.
+    counted_from, dates
+        As in `Dataset`: the number of the first feature in svmlight, and what was made of each column of dates.
     about : mapping
-        Data set, method, point of the sweep, split, and the version of mlcdr, as texts.
+        Data set, method, point of the sweep, split (if it was trained on one), and the version of mlcdr, as texts.
     """
 
     classifier: ComposedClassifier
@@ -62,6 +63,20 @@ class Model:
     about: Mapping[str, str]
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     counted_from: int | None = None
+    dates: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, classifier: ComposedClassifier, dataset: Dataset, about: Mapping[str, str]) -> Model:
+        """A classifier that was fitted to rows of a data set."""
+        return cls(
+            classifier,
+            dataset.feature_names,
+            dataset.label_names,
+            about,
+            dataset.nominal,
+            dataset.counted_from,
+            dataset.dates,
+        )
 
     def read(self, rows: Any, **options: Any) -> Any:
         """X (n×d) of new rows.
@@ -73,12 +88,13 @@ class Model:
             Its columns are found by their names, and words are coded as in the training data. An array, a sparse matrix
             or a list is X already.
         **options
-            As in `load_dataset`: `missing`, `delimiter` …
+            As in `load_dataset`: `missing`, `delimiter` …; and `unknown`: "error", or "missing" to take a word that the
+            training data did not have as a missing value, with one warning about all of them.
 
         Raises
         ------
         DataError
-            When a column is missing, or has a value that the training data did not have.
+            When a column is missing, or has a value that cannot be coded as in the training data.
         """
         texts = takes_texts(self.classifier.first_part)
         if isinstance(rows, Mapping) or (hasattr(rows, "to_frame") and not texts):
@@ -88,7 +104,7 @@ class Model:
         if not isinstance(rows, str | Path) and not hasattr(rows, "columns"):
             return rows
         gaps = {"missing": "keep"} if takes_gaps(self.classifier.first_part) else {}
-        columns = Columns(self.feature_names, self.nominal, texts, self.counted_from)
+        columns = Columns(self.feature_names, self.nominal, texts, self.counted_from, self.dates)
         return columns.read(rows, **gaps | options)
 
     def predict(self, rows: Any, **options: Any) -> pd.DataFrame:
@@ -111,13 +127,14 @@ class Model:
         return pd.DataFrame(values, columns=list(self.label_names), index=index)
 
     def __repr__(self) -> str:
-        method, dataset, split = (self.about.get(name) for name in ("method", "dataset", "split"))
+        method, dataset = (self.about.get(name) for name in ("method", "dataset"))
+        rows = f"split {self.about['split']}" if "split" in self.about else "all rows"
         sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
-        return f"Model of {method!r} trained on {dataset!r}, split {split}: {sizes}\n  {self.classifier!r}"
+        return f"Model of {method!r} trained on {dataset!r}, {rows}: {sizes}\n  {self.classifier!r}"
 
 
 def write_model(stem: Path, model: Model, X: Any) -> Path:
-    """Write a model to `stem`.skops or `stem`.joblib, whole or not at all.
+    """Write a model to `stem`.skops, or `stem`.joblib where skops cannot, whole or not at all.
 
     `X` (n×d): some rows, for which the written model must give the same predictions.
 
@@ -126,26 +143,61 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
     ResultsError
         When it cannot be written.
     """
-    content = {
+    by_skops, by_joblib = (stem.with_name(stem.name + ending) for ending in ENDINGS)
+    data = _by_skops(_content(model), X[:_CHECKED])
+    if data is not None:
+        write_atomically(by_skops, data)
+        by_joblib.unlink(missing_ok=True)
+        return by_skops
+    write_atomically(by_joblib, _by_joblib(_content(model)))
+    by_skops.unlink(missing_ok=True)
+    return by_joblib
+
+
+def check_model_path(path: Path) -> None:
+    """Raise UserError if no model can be written to a path: its ending, or a library that is missing."""
+    if path.suffix not in ENDINGS:
+        raise UserError(f"{path}: a model file ends in {' or '.join(ENDINGS)}")
+    if path.suffix == ".skops" and _skops() is None:
+        raise UserError(f"{path}: needs skops: pip install 'mlcdr[models]'; or write a file that ends in .joblib")
+
+
+def write_model_as(path: Path, model: Model, X: Any) -> None:
+    """Write a model to a file, by skops or joblib as its ending says; `X` as in `write_model`.
+
+    Raises
+    ------
+    UserError
+        As `check_model_path`; when skops cannot hold this model, or the file cannot be written.
+    """
+    check_model_path(path)
+    if path.suffix == ".joblib":
+        write_atomically(path, _by_joblib(_content(model)))
+        return
+    data = _by_skops(_content(model), X[:_CHECKED])
+    if data is None:
+        raise UserError(f"{path}: skops cannot hold this model; write a file that ends in .joblib")
+    write_atomically(path, data)
+
+
+def _content(model: Model) -> dict[str, Any]:
+    """What a model file holds."""
+    return {
         "format": _FORMAT,
         "about": {**model.about, "mlcdr": __version__},
         "feature_names": list(model.feature_names),
         "label_names": list(model.label_names),
         "nominal": {name: list(words) for name, words in model.nominal.items()},
         "counted_from": model.counted_from,
+        "dates": {name: list(parts) for name, parts in model.dates.items()},
         "classifier": model.classifier,
     }
-    by_skops, by_joblib = (stem.with_name(stem.name + ending) for ending in ENDINGS)
-    data = _by_skops(content, X[:_CHECKED])
-    if data is not None:
-        write_atomically(by_skops, data)
-        by_joblib.unlink(missing_ok=True)
-        return by_skops
+
+
+def _by_joblib(content: dict[str, Any]) -> bytes:
     image = io.BytesIO()
     joblib.dump(content, image, compress=("zlib", 3))
-    write_atomically(by_joblib, image.getvalue())
-    by_skops.unlink(missing_ok=True)
-    return by_joblib
+    return image.getvalue()
 
 
 def _skops() -> Any:
@@ -215,6 +267,7 @@ def load_model(path: str | Path, trust: bool = False) -> Model:
             content["about"],
             content["nominal"],
             content.get("counted_from"),
+            content.get("dates", {}),
         )
     except (UserError, MemoryError):
         raise

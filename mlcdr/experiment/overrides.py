@@ -54,8 +54,8 @@ def _read(texts: Sequence[str], problems: list[str]) -> list[tuple[str, str, Any
     return found
 
 
-def read_setting(text: str, form: str = "NAME=VALUE") -> tuple[str, Any]:
-    """The name and the value of one `--set`; the value is read as in a config, and None where there is none.
+def read_setting(text: str, form: str = "NAME=VALUE", option: str = "--set") -> tuple[str, Any]:
+    """The name and the value of one `--set`, or another option; the value is read as in a config, None if empty.
 
     Raises
     ------
@@ -65,10 +65,10 @@ def read_setting(text: str, form: str = "NAME=VALUE") -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or not name:
-        raise ConfigError([f"--set {text}: expected {form}"])
+        raise ConfigError([f"{option} {text}: expected {form}"])
     if not value.strip():
         return name, None
-    return name, read_yaml_text(value, f"--set {name}", numbered=False).data
+    return name, read_yaml_text(value, f"{option} {name}", numbered=False).data
 
 
 def _put(root: Any, key: str, value: Any) -> KeyPath:

@@ -491,7 +491,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "word": ("c.csv", C + "1,2,0,1\nx,2,0,1\n", L, ":3: row 2: column 'a' has the value 'x', which is not a number; "),
     "late": ("c.csv", C + "1,2,0,1\n" * 40_000 + "x,2,0,1\n", L, ":40002: row 40001: column 'a' has the value 'x'"),
     "decimal comma": ("c.csv", C + '"1,5",2,0,1\n', L, ":2: row 1: column 'a' has the value '1,5', which is not a nu"),
-    "date": ("c.csv", C + "2020-01-31,2,0,1\n", L, ":2: row 1: column 'a' has the value '2020-01-31', which is not a"),
+    "date": ("c.csv", C + "2020-01-31,2,0,1\n", L, ":2: row 1: column 'a' has the date '2020-01-31'; say what "),
     "infinite": ("c.csv", C + "1,2,0,1\ninf,2,0,1\n", L, ":3: row 2: feature 'a' has a value that is infinite"),
     "huge integer": ("c.csv", C + f"1,2,0,1\n{2**53 + 1},2,0,1\n", L, ":3: row 2: column 'a' has the value 900719925"),
     "huger integer": ("c.csv", C + f"{10**30},2,0,1\n", L,
@@ -520,7 +520,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     # Parquet and Feather
     "no parquet": ("c.parquet", b"PAR1" + bytes(99), TAGS, ": no parquet file, or a damaged one (Arrow"),
     "empty feather": ("c.feather", b"", TAGS, ": no feather file, or a damaged one (Arrow"),
-    "dates": ("c.parquet", _arrow(a=pd.Timestamp("2020-01-31")), TAGS, ": row 1: column 'a' is of type datetime64"),
+    "dates": ("c.parquet", _arrow(a=pd.Timestamp("2020-01-31")), TAGS, ": row 1: column 'a' has the date '2020-01-31 00:00:00'"),
     "lists": ("c.parquet", _arrow(a=[[1, 2]] * 12), TAGS, ": column 'a' holds list<element: int64>; numbers, word"),
     "large integers": ("c.parquet", _arrow(a=BIG), TAGS, ": row 1: column 'a' has the value 1152921504606846976, whi"),
     "gap in parquet": ("c.parquet", _arrow(a=[None, *X[1:, 0]]), TAGS, ": row 1: feature 'a' has no value"),
