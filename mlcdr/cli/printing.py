@@ -24,12 +24,9 @@ _CAUSES = 10  # the most causes of failures that are shown
 
 
 def print_table(table: Any) -> None:
-    """Print a table, as wide as the terminal (or as `COLUMNS`) and with its colours; plain for another program."""
-    to_terminal = sys.stdout.isatty()
-    width = 0
-    if to_terminal or "COLUMNS" in os.environ:
-        width = max(shutil.get_terminal_size((100, 24)).columns, 60)
-    print(table.terminal(width, colour=to_terminal and not os.environ.get("NO_COLOR")))
+    """Print a table, as wide as the terminal (or as `COLUMNS`; else 100) and with its colours."""
+    width = max(shutil.get_terminal_size((100, 24)).columns, 60)
+    print(table.terminal(width, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
 
 
 def print_tables(found: Results) -> None:

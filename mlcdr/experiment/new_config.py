@@ -135,11 +135,8 @@ def _read_table(name: str, labels: Any) -> _DataSet:
 
 def _name_row(written: str) -> str:
     """The name of a method in the config and the results: its classes."""
-    names = []
-    for part in written.split("+"):
-        name = part.rpartition(":")[2]
-        names.append(name.rpartition(".")[2] if "." in name else name.upper())
-    return " + ".join(names)
+    classes = [registry.class_name(*_read_component(part.strip())) for part in written.split("+")]
+    return " + ".join(classes)
 
 
 def _read_method(written: str) -> dict[str, Any]:

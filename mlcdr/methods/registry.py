@@ -216,6 +216,17 @@ def _target(family: str, name: str) -> str:
     return target
 
 
+def class_name(family: str, name: str) -> str:
+    """The name of the class behind `name`, which is not imported.
+
+    Raises
+    ------
+    UnknownComponent
+        When there is no such name.
+    """
+    return _target(family, name).rpartition(":")[2]
+
+
 def resolve(family: str, name: str) -> type:
     """The class behind `name` in `family`, or behind a dotted path.
 

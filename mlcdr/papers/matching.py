@@ -17,11 +17,12 @@ from mlcdr.papers.printed import plain_word, read_settings
 from mlcdr.results.results import Results
 
 _NO_ROW = -1
-_PATHS = {
+PATHS = {
     "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
     "feature_dim": ("feature_space.n_components", "feature_space.n_features", "dual_space.n_features"),
     "labeled": ("splits.labelled",),
 }
+"""Setting of a printed cell → the parameters of a config that it may be."""
 
 
 def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataFrame:
@@ -59,7 +60,7 @@ def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]
 
 def _has_settings(results: Results, row: int, settings: dict[str, str]) -> bool:
     for key, wanted in settings.items():
-        paths = _PATHS.get(key, (key,))
+        paths = PATHS.get(key, (key,))
         written = [_written(results, row, path) for path in paths]
         if not any(are_same_amount(each, wanted) for each in written):
             return False

@@ -17,7 +17,7 @@ from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.papers import recipes
 from mlcdr.papers.judging import Rules, Verdict, judge, rules_for
-from mlcdr.papers.matching import match_cells, match_rows
+from mlcdr.papers.matching import PATHS, match_cells, match_rows
 from mlcdr.papers.printed import KEY, load_table, n_places, plain_name, plain_word, read_settings
 from mlcdr.results.failures import join_some
 from mlcdr.results.joining import LARGE, list_other_methods
@@ -219,7 +219,10 @@ def _compare(
     if judged["verdict"].isin(["not run", "n/a"]).all():
         in_folders = "; ".join(f"{each.folder}: {_describe(_list_parts(each))}" for each in results)
         in_table = _describe({name: cells[key] for name, key in _PARTS.items()})
-        raise ResultsError(f"{folder} has no cell of {table}. The table: {in_table}. The folder {in_folders}")
+        raise ResultsError(
+            f"{folder} has no cell of {table}. The table: {in_table}. The folder {in_folders}. "
+            f"A run with cells of it has methods with the table's names on its data sets{_list_keys(cells)}"
+        )
     theirs = {plain_word(method) for method in cells["method"]}
     methods: dict[str, None] = {}
     remarks: list[str] = []
@@ -234,6 +237,16 @@ def _compare(
         rules=rules,
         remarks=tuple(remarks),
     )
+
+
+def _list_keys(cells: pd.DataFrame) -> str:
+    """`, and sweeps label_space.n_components: [20%, 40%]`: what fills the settings of a table; empty without any."""
+    values: dict[str, dict[str, None]] = {}
+    for setting in cells["setting"]:
+        for key, value in read_settings(setting).items():
+            values.setdefault(PATHS.get(key, (key,))[0], {}).setdefault(value)
+    swept = [f"{path}: [{', '.join(found)}]" for path, found in values.items()]
+    return f", and sweeps {join_words(swept)}" if swept else ""
 
 
 _PARTS = {"data sets": "dataset", "methods": "method", "settings": "setting", "metrics": "metric"}

@@ -113,7 +113,7 @@ def draw_tried(results: Results, dataset: str, prefix: str) -> Chart | None:
     hover: Hover = {}
     for ax, (path, criterion, points) in zip(axes, panels, strict=True):
         places = _place_tried(ax, path, points[path].unique().tolist())
-        ax.set_ylabel(shorten_name(results.metric_facts(criterion).title), parse_math=False)
+        ax.set_ylabel(shorten_name(results.metric_facts(criterion).heading), parse_math=False)
         for method, own in points.groupby("method", sort=False, observed=True):
             look = styles.mark(results.methods.index(method))
             x = own[path].map(places)

@@ -180,7 +180,8 @@ def _join(value: Any) -> str:
 def _repeat(folder: Path, experiment: Experiment, manifest: Manifest) -> dict[str, str]:
     """The commands that repeat the experiment, and that fill in what is missing."""
     run = f"mlcdr run {shlex.quote(str(folder / 'experiment.yaml'))} --out"
-    packages = [f"{name}=={version}" for name, version in manifest.packages.items() if version]
+    versions = {"mlcdr": manifest.mlcdr, **manifest.packages}
+    packages = [f"{name}=={version}" for name, version in versions.items() if version]
     named = experiment.name == folder.name  # a folder that was renamed is not the one a run would write
     return {
         "again": f"{run} again",

@@ -26,8 +26,7 @@ _ARROWS = {True: " ↑", False: " ↓", None: ""}
 
 def name_metric(results: Results, metric: str) -> str:
     """A metric's name as a heading: `Encoding error`."""
-    title = results.metric_facts(metric).title
-    return title[:1].upper() + title[1:]
+    return results.metric_facts(metric).heading
 
 
 def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | None:

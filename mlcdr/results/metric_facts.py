@@ -26,7 +26,7 @@ class MetricFacts:
     Attributes
     ----------
     title : str
-        For people: `Hamming loss`.
+        Within a sentence: `Hamming loss`, `micro F1`.
     higher_is_better : bool or None
         None where mlcdr does not know the metric: then nothing is best.
     note : str
@@ -42,6 +42,15 @@ class MetricFacts:
     note: str
     is_time: bool = False
     needs: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title as a heading, or at the beginning of a line: `Micro F1`."""
+        return _capitalise(self.title)
+
+
+def _capitalise(title: str) -> str:
+    return title[:1].upper() + title[1:]
 
 
 def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
@@ -77,4 +86,4 @@ def list_notes(facts: Iterable[MetricFacts]) -> list[str]:
     titles: dict[str, list[str]] = {}
     for fact in facts:
         titles.setdefault(fact.note, []).append(fact.title)
-    return [f"{join_words(of)}: {note}" for note, of in titles.items() if note]
+    return [f"{_capitalise(join_words(of))}: {note}" for note, of in titles.items() if note]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,32 +21,29 @@ def write_for_terminal(sheet: Sheet, width: int = 80, colour: bool = False) -> s
     """Aligned columns; no heads where there are no rows. Bold is the terminal's bold if `colour`, else a `*`.
 
     A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with the
-    row labels; nothing is cut off. With the width 0, for other programs, each row is one line with all its labels, and
-    there is no rule.
+    row labels; nothing is cut off.
     """
-    limit = width or sys.maxsize
-    rows = sheet.rows if width else sheet.whole_rows
     starred = not colour and any(map(sheet.has_bold_number, sheet.rows))
     grid = []
-    for row in (sheet.header, *rows):
+    for row in (sheet.header, *sheet.rows):
         grid.append([_show(sheet, cell, j, starred) for j, cell in enumerate(row)])
-    blocks = _choose_blocks(sheet, grid, limit)
+    blocks = _choose_blocks(sheet, grid, width)
     if len(blocks) > 1:  # set closer, if only so it fits in one block
         closer = []
-        for row in grid:
-            closer.append([cell.replace(" ± ", "±") for cell in row])
-        if len(_choose_blocks(sheet, closer, limit)) == 1:
-            grid, blocks = closer, _choose_blocks(sheet, closer, limit)
-    lines = _wrap(sheet.caption.plain, limit)
-    for block in blocks if rows else ():
-        lines += ["", *_write_block(sheet, grid, block, ruled=bool(width), colour=colour)]
+        for cells in grid:
+            closer.append([cell.replace(" ± ", "±") for cell in cells])
+        if len(_choose_blocks(sheet, closer, width)) == 1:
+            grid, blocks = closer, _choose_blocks(sheet, closer, width)
+    lines = _wrap(sheet.caption.plain, width)
+    for block in blocks if sheet.rows else ():
+        lines += ["", *_write_block(sheet, grid, block, colour)]
     notes = list(sheet.notes)
     if notes:
         lines.append("")
     if starred:
         notes.append("* stands for bold.")
     for note in notes:
-        lines += _wrap(note, limit)
+        lines += _wrap(note, width)
     return "\n".join(lines) + "\n"
 
 
@@ -82,15 +78,15 @@ def _total_width(widths: Sequence[int], block: Sequence[int]) -> int:
     return sum(widths[j] for j in block) + len(_GAP) * (len(block) - 1)
 
 
-def _write_block(sheet: Sheet, grid: Grid, block: Sequence[int], ruled: bool, colour: bool) -> list[str]:
-    """The lines of one block of columns; `ruled`: with a rule below the heads, and a blank line between groups."""
+def _write_block(sheet: Sheet, grid: Grid, block: Sequence[int], colour: bool) -> list[str]:
+    """The lines of one block of columns, with a rule below the heads and a blank line between groups."""
     widths = measure_columns(grid)
     lines = []
     for k, row in enumerate(grid, -1):  # the header is row -1
         cells = sheet.align(row, widths)
-        if ruled and k == 0:
+        if k == 0:
             lines.append("─" * _total_width(widths, block))
-        elif ruled and k in sheet.groups:
+        elif k in sheet.groups:
             lines.append("")
         if colour and k >= 0:
             pairs = zip(cells, sheet.rows[k], strict=True)

@@ -43,7 +43,7 @@ def test_what_is_written_runs(here: Path, mlcdr: Callable[..., Outcome]) -> None
     assert [metric.name for metric in experiment.metrics] == ["f1", "accuracy"]
     assert {name: spec.plain() for name, spec in experiment.methods.items()} == {
         "CPLST": {"label_space": "cplst", "learner": "least_squares"},
-        "MDDM + OCCA + RIDGE": {"feature_space": "mddm", "label_space": "occa", "learner": "ridge"},
+        "MDDM + OCCA + Ridge": {"feature_space": "mddm", "label_space": "occa", "learner": "ridge"},
         "IDSR": {"dual_space": "idsr", "learner": "least_squares"},
     }
     assert list(experiment.sweep) == [SIZES, "dual_space.n_labels"]

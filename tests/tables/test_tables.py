@@ -325,7 +325,7 @@ def test_metrics_of_one_convention_share_a_note(tmp_path):
         load(tmp_path, values), {"layout": "generic", "rows": ["metric", "dataset"], "columns": "method"}
     )
     assert sum("both empty" in note for note in table.sheet.notes) == 1
-    assert any(note.startswith("recall and F1: An instance with") for note in table.sheet.notes)
+    assert any(note.startswith("Recall and F1: An instance with") for note in table.sheet.notes)
 
 
 # -------------------------------------------------------------------- times: several paths across, shares
