@@ -145,9 +145,7 @@ def api() -> str:
         if heading == "Methods":
             parts.append("The components of methods, as estimators:\n")
             for family, known in registry.BUILT_IN.items():
-                links = [
-                    f"[`{target.rpartition(':')[2]}`](methods.md#{family}-{name})" for name, target in known.items()
-                ]
+                links = [f"[`{target.rpartition(':')[2]}`]({_place(family, name)})" for name, target in known.items()]
                 parts.append(f"- {family}: {', '.join(links)}")
             parts.append("")
     parts.append("## What results give\n")
@@ -202,25 +200,55 @@ def _signature(found: Any) -> str:
 
 
 def methods() -> str:
-    """Every component with its formula, parameters and source."""
+    """All components by family, each with its first sentence."""
     parts = [
         "A method is a pipeline of components, of which only the learner is required:\n",
         "    x ─ feature_space ─▶ x' ─ learner ─▶ code ─ label_space (decode) ─▶ scores ─ threshold ─▶ label set\n",
-        "This page is `mlcdr methods NAME` for all of them. A component is written as `name`, as `{name: {parameter: "
-        "value}}`, or as a dotted path to a class; [config.md](config.md) describes a whole config.\n",
+        "A component is written as `name`, as `{name: {parameter: value}}`, or as a dotted path to a class; "
+        "[config.md](config.md) describes a whole config. The page of each family has formulas, parameters, costs and "
+        "sources, as `mlcdr methods NAME`; [what several share](methods/shared.md) describes their base classes.\n",
     ]
+    for family, names in _families().items():
+        listed = [f"- [`{name}`]({_place(family, name)}): {_summary(family, name)}" for name in names]
+        parts += [f"## {family}\n", f"{FAMILIES.get(family, '')}\n".lstrip(), "\n".join(listed) + "\n"]
+    links = "\n".join(f"methods/{name}" for name in (*_families(), "shared"))
+    parts.append(f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{links}\n```\n")
+    return page("Methods", *parts)
+
+
+def _families() -> dict[str, list[str]]:
+    """Family → the names of its components that are classes of mlcdr."""
+    found = {}
     for family in registry.BUILT_IN:
         names = [name for name in registry.names(family) if _is_ours(registry.resolve(family, name))]
         if names:
-            listed = "\n".join(
-                f"- [`{name}`](#{family}-{name}): {registry.find_declaration(family, name).summary}" for name in names
-            )
-            parts += [f"## {family}\n", f"{FAMILIES.get(family, '')}\n".lstrip(), f"{listed}\n"]
-            parts += [_component(family, name) for name in names]
-    shared = _shared()
-    parts.append("## What several share\n")
-    parts += [f"### {cls.__name__}\n\n{markdown(inspect.getdoc(cls) or '')}" for cls in shared]
-    return page("Methods", *parts)
+            found[family] = names
+    return found
+
+
+def _place(family: str, name: str) -> str:
+    """Where a component is described, from a page in `docs/`."""
+    return f"methods/{family}.md#{family}-{name}"
+
+
+def _summary(family: str, name: str) -> str:
+    return registry.find_declaration(family, name).summary
+
+
+def family_page(family: str) -> str:
+    """The components of a family, each with its formula, parameters and source."""
+    names = _families()[family]
+    return page(
+        f"Methods: {family}",
+        f"{FAMILIES.get(family, '')} [All families](../methods.md).\n".lstrip(),
+        *(_component(family, name) for name in names),
+    )
+
+
+def shared_page() -> str:
+    """The base classes that docstrings of components refer to."""
+    described = [f"## {cls.__name__}\n\n{markdown(inspect.getdoc(cls) or '', level=3)}" for cls in _shared()]
+    return page("What several methods share", "[All families](../methods.md).\n", *described)
 
 
 def _is_ours(cls: type) -> bool:
@@ -231,10 +259,10 @@ def _component(family: str, name: str) -> str:
     cls = registry.resolve(family, name)
     defaults = registry.parameters(cls).items()
     shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
-    own = markdown(inspect.getdoc(cls) or "", level=4)
+    own = markdown(inspect.getdoc(cls) or "", level=3)
     gives = registry.find_declaration(family, name).gives
     given = f"Gives {gives}.\n\n" if gives else ""
-    return f'<a id="{family}-{name}"></a>\n\n### {name}\n\n`{name}({shown})`\n\n{given}{own}'
+    return f'<a id="{family}-{name}"></a>\n\n## {name}\n\n`{name}({shown})`\n\n{given}{own}'
 
 
 def _shared() -> list[type]:
@@ -343,7 +371,8 @@ def _sentence(text: str) -> str:
 # -------------------------------------------------------------------- the config
 
 
-SPLITS = """[Choose splits](how-to/splits.md) has examples, and compares stratified folds with others.
+SPLITS = """[Choose splits](how-to/splits.md) has examples; [a study](studies/stratification.md) compares stratified
+folds with others.
 
 **Seeds.** Every random choice has a seed of its own, made from the `seed` (0 for `predefined` and `file`), the data
 set's name and the purpose of the choice: the rows of a repeat from (seed, data set, number of the repeat), those that
@@ -395,14 +424,17 @@ def config() -> str:
     rows = ["| part | what may stand there |", "| --- | --- |"]
     for part, spec in known["MethodSpec"]["properties"].items():
         if part in known:
-            names = ", ".join(f"[`{n}`](methods.md#{part}-{n})" for n in registry.names(part))
+            names = ", ".join(f"[`{n}`]({_place(part, n)})" for n in registry.names(part))
             several = "; or a list of them, one after another" if "anyOf" in spec else ""
             rows.append(f"| `{part}` | {names}; or a dotted path to a class{several} |")
     parts += [
         "\n".join(rows) + "\n",
         "A percentage, for a component of mlcdr, is a share of what there is to choose from:",
     ]
-    parts += ["`n_components: 20%` of the labels (or features). `1.0` is all of it, `1` is one.\n"]
+    parts += [
+        "`n_components: 20%` of the labels (or features). It is rounded down, and is one at least: 80% of 6 labels "
+        "are 4, and 10% of them are 1. `1.0` is all of it, `1` is one.\n"
+    ]
     parts += ["### tune\n", f"{known['TuneSpec']['description'].partition(';')[0]}.\n"]
     parts += [_keys(known["TuneSpec"]["properties"], {"grid"}, known)]
     parts += ["[Tune a method](how-to/tune.md) has examples.\n", "## sweep\n"]
@@ -587,6 +619,8 @@ def _paper(paper: str, title: str) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "methods.md": methods,
+    **{f"methods/{family}.md": partial(family_page, family) for family in _families()},
+    "methods/shared.md": shared_page,
     "metrics.md": metrics,
     "config.md": config,
     "layouts.md": layout_page,
@@ -606,5 +640,6 @@ if __name__ == "__main__":
     declarations.read_parts.cache_clear()  # which the pages are made by
     SCHEMA.write_text(configs(), encoding="utf-8")
     for name, make in PAGES.items():
+        (FOLDER / name).parent.mkdir(exist_ok=True)
         (FOLDER / name).write_text(make(), encoding="utf-8")
         print(FOLDER / name)

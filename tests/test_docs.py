@@ -16,7 +16,7 @@ import pytest
 
 from mlcdr.data import sources
 from mlcdr.experiment.schema import SCHEMA
-from mlcdr.methods import declarations
+from mlcdr.methods import declarations, registry
 from mlcdr.metrics import METRICS
 from mlcdr.papers import recipes
 from mlcdr.tables import canvas, layouts
@@ -52,6 +52,7 @@ def generate() -> ModuleType:
     "name",
     [
         "methods.md",
+        *(f"methods/{family}.md" for family in (*registry.BUILT_IN, "shared")),
         "metrics.md",
         "config.md",
         "layouts.md",
