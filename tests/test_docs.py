@@ -83,7 +83,7 @@ def test_the_schemas_and_the_public_names_are_what_would_be_written_now(generate
     assert generate.STUB.read_text(encoding="utf-8") == generate.stub(), "stale: `make docs` renews it"
 
 
-@pytest.mark.parametrize("study", sorted(path.stem for path in (DOCS / "studies").glob("*.md")))
+@pytest.mark.parametrize("study", sorted(path.stem for path in (DOCS / "studies").glob("*.csv")))
 def test_a_study_shows_the_tables_and_the_figure_of_its_stored_numbers(study: str, tmp_path: Path) -> None:
     """And every number with a decimal point in its text is in a table."""
     tables, figure = studies.PAGES[study]()
