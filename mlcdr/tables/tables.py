@@ -146,7 +146,7 @@ def _label_row(plan: Arrangement, row: pd.Series) -> list[Text]:
 def _name_value(plan: Arrangement, name: str, value: str) -> str:
     if name in plan.results.swept:
         return value or DASH
-    named = plan.facts[value].title if name == "metric" else value
+    named = plan.facts[value].heading if name == "metric" else value
     return plan.layout.names.get(value, named)
 
 

@@ -196,7 +196,7 @@ def test_rows_of_a_data_set_stay_together_when_a_table_is_sorted(browser, pages)
     page.context.close()
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESK])
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1000, "height": 800}])
 def test_what_scrolls_says_so(browser, pages, viewport):
     page, _ = opened(browser, pages["many"], viewport=viewport)
     page.wait_for_timeout(300)

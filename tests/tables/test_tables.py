@@ -168,11 +168,11 @@ def test_generic_without_a_sweep_has_the_metrics_across(tmp_path):
         )
     }
     table = render_table(load(tmp_path, values), GENERIC)
-    assert [h.plain for h in table.sheet.header] == ["Dataset", "Method", "Hamming loss", "macro F1", "fit seconds"]
+    assert [h.plain for h in table.sheet.header] == ["Dataset", "Method", "Hamming loss", "Macro F1", "Fit seconds"]
     assert bold_cells(table) == {(0, 2), (1, 3), (0, 4)}
     assert table.csv().splitlines()[:2] == ["dataset,method,metric,mean,se", "yeast,A,hamming_loss,1.0,0.001"]
     one = render_table(load(tmp_path, values), {**GENERIC, "metric": "macro_f1"})
-    assert [h.plain for h in one.sheet.header] == ["Dataset", "Method", "macro F1"]
+    assert [h.plain for h in one.sheet.header] == ["Dataset", "Method", "Macro F1"]
 
 
 def test_times_have_the_places_that_the_shortest_needs(tmp_path):
@@ -299,7 +299,7 @@ def test_average_ranks_below_each_block(tmp_path):
     shown = [[cell.plain for cell in row] for row in table.sheet.rows]
     assert [row[:2] for row in shown] == [
         ["Hamming loss", "yeast"], ["", "scene"], ["", "average rank"],
-        ["accuracy", "yeast"], ["", "scene"], ["", "average rank"],
+        ["Accuracy", "yeast"], ["", "scene"], ["", "average rank"],
     ]  # fmt: skip
     assert shown[2][2:] == shown[5][2:] == ["2.75", "1.00", "2.25"]  # (2.5 + 3)/2, (1 + 1)/2, (2.5 + 2)/2
     assert table.sheet.groups == (3,)
