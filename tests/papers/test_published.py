@@ -171,6 +171,7 @@ def test_what_does_not_fit_is_said(tmp_path):
     with pytest.raises(ResultsError, match="has no cell of chen_lin_2012/table3") as error:
         compare(got, TABLE3)
     assert "data sets flags" in str(error.value)
+    assert "sweeps label_space.n_components: [20%, 40%, 60%, 80%, 100%]" in str(error.value)
     with pytest.raises(ResultsError, match="no published table 'chen_lin_2012/tabel3'; did you mean"):
         compare(got, "chen_lin_2012/tabel3")
 

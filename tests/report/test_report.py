@@ -96,6 +96,7 @@ def with_manifest(folder, **changes):
         "started": "2026-01-02T03:04:05+00:00",
         "trials": {"planned": 16, "kept": 0, "computed": 16, "failed": 0, "interrupted": False},
         "datasets": {"yeast": {"checksum": "abc", "n_instances": 7, "n_features": 3, "n_labels": 2, "notices": []}},
+        "mlcdr": "0.2.0",
         "packages": {"numpy": "2.0"},
         "computed_by": [],
         **changes,
@@ -105,6 +106,11 @@ def with_manifest(folder, **changes):
 
 
 # -------------------------------------------------------------------- what stands in it
+
+
+def test_what_repeats_it_names_all_versions(tmp_path):
+    page = page_of(with_manifest(folder_of(tmp_path)))
+    assert "pip install mlcdr==0.2.0 numpy==2.0" in page.text
 
 
 def test_the_parts_of_the_page(tmp_path):
