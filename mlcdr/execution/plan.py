@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import pandas as pd
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.data.encoding import MissingValueError
-from mlcdr.errors import ConfigError
+from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.listener import Listener
@@ -26,6 +27,7 @@ from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.problems import Problem
 from mlcdr.experiment.trials import Trial, by_family, plan
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import Past, duration, mean_seconds, read_statuses
 from mlcdr.results.store import Store, place
 
@@ -97,6 +99,7 @@ def plan_run(
     for spec in experiment.datasets:
         part, data = prepare(experiment, spec, listener)
         parts.append(part)
+    _notice_changed(parts, store.path.parent, listener)
     for name, method in experiment.methods.items():
         if method.test_search:
             listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
@@ -123,6 +126,16 @@ def plan_run(
         pending += groups(experiment, part.source, part.pending, keeping)
         isolated |= any(place(trial) in crashed_before for trial in part.pending)
     return RunPlan(parts, trials, done.intersection(trials), n_kept, pending, isolated, data)
+
+
+def _notice_changed(parts: Iterable[Part], folder: Path, listener: Listener) -> None:
+    """Say which data sets have other content than in the last run of a results folder."""
+    with contextlib.suppress(ResultsError):  # there may be no manifest
+        manifest = Manifest.read(folder)
+        for part in parts:
+            before = manifest.facts(part.name).get("checksum")
+            if before not in (None, part.facts["checksum"]):
+                listener.notice(f"{part.name}: not the content of the last run in {folder}; it is computed anew")
 
 
 def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None) -> list[Trial]:

@@ -18,6 +18,7 @@ from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
+from mlcdr.experiment.moving import with_relative_paths
 from mlcdr.experiment.trials import Trial
 from mlcdr.processes import Stop, hold_signals, is_daemonic, protect_process, stop_on_signals
 from mlcdr.results.exports import write_changed
@@ -79,7 +80,8 @@ def run(
         jobs = 1
         listener.notice("a daemonic process may start no workers (of multiprocessing.Pool, of Dask): it computes alone")
     report = RunReport(out / experiment.name, jobs, backend)
-    resolved = experiment_yaml(experiment)  # refuses an experiment that could not be read back later
+    # refuses an experiment that could not be read back later
+    resolved = experiment_yaml(with_relative_paths(experiment, report.folder))
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
         this = _Run(experiment, store, listener, report)
         try:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ValidationInfo, model_serializer
 
 from mlcdr.data.files import Part, is_path, short_name
 from mlcdr.data.forms import MEMORY, OPENML, SOURCES, WITHOUT_FILES, option_problems
+from mlcdr.data.moved import find_again, is_results_folder
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe, list_known, suggest_name
 from mlcdr.experiment.draft import draft_of
@@ -178,9 +179,9 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
     if "function" in options:
         problems = find_by(_judge_function, options["function"], (*at, "function"))
     elif "path" in options:
-        options = {**options, "path": beside(options["path"], draft.folder)}
+        options = {**options, "path": _place_of_data(options["path"], draft.folder)}
     elif is_path(name) and not set(SOURCES) & set(options):
-        name = beside(name, draft.folder)
+        name = _place_of_data(name, draft.folder)
     if problems:
         raise refusal(*problems)
     return DatasetSpec(name=name, params=options)
@@ -206,6 +207,11 @@ def _synthetic(options: Any, at: KeyPath) -> DatasetSpec:
     except DataError as error:
         raise refusal(Problem(at, str(error))) from None
     return DatasetSpec(name=made.name, params={SYNTHETIC: options})
+
+
+def _place_of_data(path: str, folder: Path) -> str:
+    """The path of a data set of the config in `folder`, which may be a results folder that was moved."""
+    return find_again(path, folder) if is_results_folder(folder) else beside(path, folder)
 
 
 def beside(path: str, folder: Path) -> str:

@@ -27,6 +27,7 @@ from mlcdr.experiment.entries import (
 from mlcdr.experiment.from_python import copy_plain
 from mlcdr.experiment.method import FAMILIES, MethodSpec, list_steps
 from mlcdr.experiment.model import AnyNumber, Experiment
+from mlcdr.experiment.moving import with_paths_found
 from mlcdr.experiment.overrides import Overrides, apply_overrides, put_held, write_out_defaults
 from mlcdr.experiment.presence import part_of, settle_datasets, settle_folds
 from mlcdr.experiment.problems import problems_of
@@ -276,6 +277,7 @@ def load_recorded(path: Path) -> Experiment:
         raise ConfigError([f"{path}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
     written = {key: value for key, value in document.data.items() if value is not None}
     try:
-        return _Recorded.model_validate({"name": path.parent.name} | written)
+        found = _Recorded.model_validate({"name": path.parent.name} | written)
     except ValidationError as error:
         raise _refusal(document, error) from None
+    return with_paths_found(found, path.parent)

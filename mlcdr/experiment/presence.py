@@ -1,9 +1,11 @@
 """Whether the data sets and the files of folds that a config names are there; and the spelling of their names."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from mlcdr.data.files import DataFiles, NotFetchedError, Part, is_path, locate
 from mlcdr.data.forms import check_form_options
+from mlcdr.data.moved import explain_absent, is_results_folder, is_there
 from mlcdr.data.sources import how_to_get
 from mlcdr.errors import DataError
 from mlcdr.experiment.draft import Draft
@@ -42,7 +44,7 @@ def settle_datasets(draft: Draft, look_up: bool) -> dict[int, DatasetSpec]:
             except NotFetchedError as error:
                 absent[here] = error
             except DataError as error:
-                draft.add(here, str(error))
+                draft.add(here, _explain(error, spec, draft.folder))
         if name.casefold() in listed:
             draft.add(here, f"the data set {name!r} is listed twice; results are kept by its name")
         elif files is not None:
@@ -57,6 +59,13 @@ def settle_datasets(draft: Draft, look_up: bool) -> dict[int, DatasetSpec]:
         settled[i] = spec if is_path(spec.name) else spec.model_copy(update={"name": name})
     _report_absent(absent, ("datasets",), draft)
     return settled
+
+
+def _explain(error: DataError, spec: DatasetSpec, folder: Path) -> str:
+    """Why a data set cannot be read; of a results folder that was moved, what to do."""
+    if is_results_folder(folder) and spec.source and is_path(spec.source) and not is_there(Path(spec.source)):
+        return f"{error}; {explain_absent(spec.source)}"
+    return str(error)
 
 
 def _identity(spec: DatasetSpec, files: DataFiles) -> object:

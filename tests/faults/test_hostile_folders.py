@@ -49,7 +49,8 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the results folder, in the current folder."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(made / "e.yaml", tmp_path)
-    shutil.copytree(made / "results", tmp_path / "results")
+    for name in ("results", "data"):
+        shutil.copytree(made / name, tmp_path / name)
     return tmp_path / "results" / "small"
 
 
