@@ -418,7 +418,8 @@ def compare(
     baseline : Results or path, optional
         Compare with this earlier run of the same experiment, split by split.
     margin, time_margin : float
-        With `baseline`: the share of its old mean that a metric may lose, and the factor that a time may grow by.
+        With `baseline`: the share of its old mean that a metric may lose, and the factor that a time, or memory, may
+        grow by.
 
     Raises
     ------

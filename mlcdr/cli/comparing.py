@@ -55,10 +55,10 @@ Baseline = Annotated[
 ]
 FailOn = Annotated[
     Literal["regression"] | None,
-    option("regression", "With --baseline: exit code 1 if a metric or a time got worse."),
+    option("regression", "With --baseline: exit code 1 if a metric, a time or memory got worse."),
 ]
 Margin = Annotated[float, number("NUMBER", "With --baseline: a metric may lose this share of its old mean.", least=0)]
-TimeMargin = Annotated[float, number("NUMBER", "With --baseline: a time may grow by this factor.", least=1)]
+TimeMargin = Annotated[float, number("NUMBER", "With --baseline: a time, or memory, may grow by this factor.", least=1)]
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""Metrics that describe how a method was fitted: the terms of its bound, its times, its dimensions and clusters."""
+"""Metrics that describe how a method was fitted: terms of its bound, times, memory, dimensions and clusters."""
 
 from __future__ import annotations
 
@@ -75,6 +75,13 @@ METRICS: tuple[Metric, ...] = (
         False,
         lambda o: o.fit_seconds + o.predict_seconds,
         needs="timing",
+    ),
+    Metric(
+        "fit_memory",
+        "how far fitting raises the resident memory of the process, MB (10⁶ bytes); measured on Linux only",
+        False,
+        lambda o: o.fit_memory / 10**6,
+        needs="memory",
     ),
     *(Metric(name, text, None, partial(_fact, name=name), needs="features") for name, text in _FACTS.items()),
     Metric(

@@ -114,7 +114,7 @@ def test_zero_times_have_no_ratio(tmp_path):
     old = {("d", "A", TIME): np.zeros(10), ("d", "B", TIME): np.ones(10)}
     got = both(tmp_path, old, old)
     assert len(got.cells) == 1
-    assert "1 times are zero, and have no ratio." in got.remarks
+    assert "1 cells of times or memory are zero, and have no ratio." in got.remarks
 
 
 def test_a_single_split_is_untested(tmp_path):
