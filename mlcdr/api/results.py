@@ -14,13 +14,14 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from mlcdr.api.several import Page, Several
 from mlcdr.comparison import baseline as baselines
 from mlcdr.comparison import comparison
+from mlcdr.comparison.statistics import Zeros
 from mlcdr.csv_files import as_numbers
-from mlcdr.errors import ResultsError, plural
+from mlcdr.errors import ResultsError, UserError, describe, plural
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
@@ -395,6 +396,8 @@ def compare(
     *results: Results | AnyPath,
     metric: str | None = None,
     rope: float | None = None,
+    zeros: Literal["discard", "pratt"] = "discard",
+    spread: Literal["se", "std"] = "se",
     published: str | None = None,
     record: str | Sequence[str] = (),
     baseline: Results | AnyPath | None = None,
@@ -410,7 +413,11 @@ def compare(
     metric : str, optional
         This metric only, of which one `Comparison` is returned; else there is one for each metric.
     rope : float, optional
-        Add the Bayesian signed-rank test; differences up to this count as none, in units of the metric.
+        Add the Bayesian tests; differences up to this count as none, in units of the metric.
+    zeros : {"discard", "pratt"}
+        What Wilcoxon's test does with differences that are zero: discard them, or rank them first (Pratt 1959).
+    spread : {"se", "std"}
+        What stands behind a mean: its standard error, or the standard deviation over the splits.
     published : str, optional
         Compare with this table (`chen_lin_2012/table3`), cell by cell.
     record : str or sequence of str, optional
@@ -426,6 +433,9 @@ def compare(
     ResultsError
         When the folders do not have what is compared.
     """
+    for name, value, known in (("zeros", zeros, get_args(Zeros)), ("spread", spread, get_args(comparison.Spread))):
+        if value not in known:
+            raise UserError(f"{name}: must be one of {', '.join(known)}; found {describe(value)}")
     found = [_read(each) for each in results]
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
@@ -450,5 +460,5 @@ def compare(
         found += stored_on(named, list(datasets))
     joined = joining.join(found)
     if metric is not None:
-        return comparison.compare_methods(joined, metric, rope)
-    return Several([comparison.compare_methods(joined, each, rope) for each in joined.metrics])
+        return comparison.compare_methods(joined, metric, rope, zeros, spread)
+    return Several([comparison.compare_methods(joined, each, rope, zeros, spread) for each in joined.metrics])

@@ -54,7 +54,7 @@ def join(every: Sequence[Results]) -> Results:
     means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
     summary = joined.summary.assign(mean=means)
     remarks = (*_remark_on_splits(every), *_remark_on_parts(tables))
-    return replace(joined, summary=summary, remarks=remarks)
+    return replace(joined, summary=summary, remarks=remarks, parts=tuple(called.items()))
 
 
 def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:

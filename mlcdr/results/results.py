@@ -44,10 +44,13 @@ class Results(Means):
         The scores in the folder's record, in full; None where it has none, or the exports are to be read.
     stamp : Stamp or None
         Of the folder when it was opened: what is read later must be of the same run. None of folders that were joined.
+    parts : tuple of (Results, mapping)
+        The folders that were joined, and what each of their methods is called in the whole; empty otherwise.
     """
 
     of_record: pd.DataFrame | None = None
     stamp: Stamp | None = None
+    parts: tuple[tuple[Results, Mapping[str, str]], ...] = ()
 
     def _late(self, found: _Read) -> _Read:
         """`found`, which is read later than the means, if the folder has not changed since."""
