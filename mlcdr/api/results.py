@@ -25,9 +25,9 @@ from mlcdr.errors import ResultsError, UserError, describe, plural
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
-from mlcdr.results.exports import NoResults, read_frame
+from mlcdr.results.exports import NoResults, import_tried, read_frame
 from mlcdr.results.failures import describe_error
-from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
+from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, TRIED, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import read_failures
 from mlcdr.results.stamp import Stamp
@@ -94,7 +94,7 @@ class Results:
         self.experiment = self._stamp.unchanged(folders.read_experiment(self.folder))
         if temporary is not None:
             weakref.finalize(self, temporary.cleanup)
-        for name in ("found", "manifest", "scores", "summary", "chosen", "models", "failures"):
+        for name in ("found", "manifest", "scores", "summary", "chosen", "tried", "models", "failures"):
             with contextlib.suppress(ResultsError):  # which whoever asks for it is told
                 getattr(self, name)
 
@@ -167,6 +167,25 @@ class Results:
         if is_regular_file(self.folder / "chosen.csv"):
             return _show(self._read("chosen.csv", CHOSEN))
         return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *CHOSEN])
+
+    @cached_property
+    def tried(self) -> pd.DataFrame:
+        """What `tune` tried: dataset, method, a column for each swept and tuned path, split, metric, value, chosen.
+
+        `metric` is the one to choose by, `value` its mean over the folds of the choice (NaN where a fit failed), and
+        `chosen` whether the split took this point. A choice for a whole data set stands at split 0. Without rows where
+        nothing was tuned.
+
+        Raises
+        ------
+        ResultsError
+            When `tried.csv` is broken.
+        """
+        import pandas as pd
+
+        if is_regular_file(self.folder / "tried.csv"):
+            return _show(self._stamp.unchanged(import_tried(self.folder / "tried.csv")))
+        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *TRIED])
 
     @cached_property
     def models(self) -> pd.DataFrame:

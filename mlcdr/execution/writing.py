@@ -23,11 +23,11 @@ from mlcdr.execution.warned import Warned, gather
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
-from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary
+from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary, write_tried
 from mlcdr.results.manifest import Machine, Manifest, PeakMegabytes, RunFacts, TrialCounts
 from mlcdr.results.stamp import Stamp
 from mlcdr.results.store import Store
-from mlcdr.results.trials import read_by_label, read_chosen, read_scores
+from mlcdr.results.trials import read_by_label, read_chosen, read_scores, read_tried
 from mlcdr.whole_files import write_atomically
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
@@ -115,8 +115,10 @@ def write_results(
     write_summary(folder / "summary.csv", scores)
     if any(spec.tune is not None and not spec.test_search for spec in experiment.methods.values()):
         write_chosen(folder / "chosen.csv", read_chosen(folder, experiment))
+        write_tried(folder / "tried.csv", read_tried(folder, experiment))
     else:
-        _remove(folder / "chosen.csv")  # of an earlier config
+        for name in ("chosen.csv", "tried.csv"):
+            _remove(folder / name)  # of an earlier config
     if experiment.by_label:
         labels = {part.name: part.labels for part in plan.parts}
         write_labels(folder / "labels.csv", read_by_label(folder, experiment), labels)

@@ -76,6 +76,7 @@ def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
     elif metric.needs == "timing":
         note = _SHARED if experiment.share else _NOT_SHARED
     elif metric.needs == "memory":
+        title += " (MB)"
         note = _MEMORY
     is_cost = metric.needs in ("timing", "memory")
     return MetricFacts(title, metric.higher_is_better, note, is_cost, _NEEDS.get(metric.needs, ""))
