@@ -143,7 +143,7 @@ def _compare_methods(folders: list[Path], metric: str | None, within: bool, out:
     for each in compared:
         print_table(each)
         print()
-        if within:
+        if within and not each.shows_within:
             _print_within(each)
     if out is None:
         return

@@ -146,9 +146,14 @@ class Comparison(ShownSheet):
             return shown
         if self.significance:
             shown += "\n" + self.pairs().terminal(width, colour)
-        elif self._within:
+        elif self.shows_within:
             shown += "\n" + self.within().terminal(width, colour)
         return shown
+
+    @property
+    def shows_within(self) -> bool:
+        """Whether what is shown has the pairs within the data set, as there are none over several."""
+        return self.rope is not None and self.significance is None and self._within is not None
 
     def pairs(self) -> Sheet:
         """Every pair of methods with its tests.

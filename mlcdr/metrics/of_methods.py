@@ -78,9 +78,11 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "fit_memory",
-        "how far fitting raises the resident memory of the process, MB (10⁶ bytes); measured on Linux only",
+        "the most by which fitting raises the resident memory of the process, MB (10⁶ bytes); measured on Linux only",
         False,
         lambda o: o.fit_memory / 10**6,
+        "The data set and what is known of the whole of it, child processes and graphics cards are not counted. All "
+        "sizes of a code have the memory of their one fit; methods share nothing while it is measured.",
         needs="memory",
     ),
     *(Metric(name, text, None, partial(_fact, name=name), needs="features") for name, text in _FACTS.items()),

@@ -17,10 +17,6 @@ _SHARED = (
     "it. What is known of the whole data set (its sums, and which features depend on others) is charged to none."
 )
 _NOT_SHARED = "wall time in seconds. Every output was fitted by itself, and methods, points and splits shared nothing."
-_MEMORY = (
-    "how far the resident memory of the process rises above where it is when the fit begins, in MB (10⁶ bytes). The "
-    "data set and what is known of the whole of it, child processes and graphics cards are not counted."
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
         note = _SHARED if experiment.share else _NOT_SHARED
     elif metric.needs == "memory":
         title += " (MB)"
-        note = _MEMORY
+        note = f"{metric.description}. {note}"
     is_cost = metric.needs in ("timing", "memory")
     return MetricFacts(title, metric.higher_is_better, note, is_cost, _NEEDS.get(metric.needs, ""))
 

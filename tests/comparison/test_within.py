@@ -175,6 +175,8 @@ def test_the_command_shows_and_writes_the_tests(tmp_path, mlcdr):
     assert r"\label{tab:hamming-loss-within}" in (tmp_path / "out" / f"{METRIC}_within.tex").read_text()
     header = (tmp_path / "out" / f"{METRIC}.csv").read_text().splitlines()[0]
     assert header == "dataset,method,metric,mean,std,n,rank"
+    done = mlcdr("compare", tmp_path / "r", "--within", "--bayes")
+    assert done.out.count("P(better)") == 1
     one = {key: numbers[:1] for key, numbers in values.items()}
     load(tmp_path / "one", one)
     done = mlcdr("compare", tmp_path / "one", "--within")
