@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,8 @@ import pytest
 
 from mlcdr.errors import ConfigError
 from mlcdr.execution import memory
+from mlcdr.execution.computing import Computer
+from mlcdr.execution.groups import groups
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
 from mlcdr.numerics.memo import Memo
@@ -109,6 +113,20 @@ def test_the_choice_of_parameters_counts(arff: Path, tmp_path: Path) -> None:
     methods = {"tuned": {"learner": "tests.small.Allocating", "tune": tune}}
     report = run(small.experiment(arff, methods=methods, sweep={}, metrics=["fit_memory"]), tmp_path)
     assert memories(report.folder).to_numpy() == pytest.approx(50, abs=SMALLEST)  # 35 is chosen, the first of equals
+
+
+def test_fits_that_share_a_process_with_others_have_no_value(arff: Path) -> None:
+    """As on a Dask worker of several threads."""
+    experiment = small.experiment(arff, metrics=["fit_memory", "f1"])
+    data = small.read_data(experiment)
+    (group, *_) = groups(experiment, data.source, small.planned(experiment)[1])
+    alone, beside = (Computer(data).compute(replace(group, alone=each)).scores for each in (True, False))
+    for one, other in zip(alone, beside, strict=True):
+        assert one.values is not None
+        assert other.values is not None
+        assert math.isnan(one.values["fit_memory"]) is not memory.can_measure()
+        assert math.isnan(other.values["fit_memory"])
+        assert one.values["f1"] == other.values["f1"]
 
 
 def test_nothing_is_measured_unless_it_is_asked_for(

@@ -379,6 +379,9 @@ def test_means_against_time(tmp_path):
     joined = {line.get_label(): line.get_xydata().tolist() for line in swept.lines}
     assert joined["A"] == [[211, 111], [212, 112], [213, 113]]
     assert joined["C"] == [[205, 105]]
+    got = not_swept(tmp_path / "memory", metrics=("f1", "fit_memory"))
+    against = render_figure(got, {"layout": "time", "x": "fit_memory", "metric": "f1"}, "yeast")
+    assert against.axes[0].get_xlabel() == "fit memory (MB) (mean)"
 
 
 def test_the_figures_that_fit_an_experiment(tmp_path):
