@@ -41,7 +41,9 @@ from mlcdr.tables.text_format import as_texts, format_mean, shorten_path
 Spread = Literal["se", "std"]
 """The columns of a summary that may stand behind a mean."""
 
-WITHOUT_SPLITS = "no tests within data sets: they need two methods with scores on two splits, and a better direction"
+WITHOUT_SPLITS = (
+    "no tests within data sets: they need a metric of known direction, and scores of two methods on two splits or more"
+)
 
 _DIGITS = 4
 _NAMED = 6  # blocks that a note names

@@ -114,7 +114,7 @@ class WithinDataSets:
                 tested.setdefault(f"{design.describe()}{_correct(own)}", []).append(dataset)
             differing = own[own["p_holm"] <= ALPHA].sort_values("p_holm", kind="stable")
             if differing.empty:
-                none.append(dataset)
+                none += [dataset] if self.designs[dataset] else []
                 continue
             named = join_some(map(self._name_pair, differing.to_dict("records")), _NAMED)
             rest = "" if len(differing) == len(own) else "; no other difference shown"
@@ -307,10 +307,12 @@ def _list_scores(results: Results, metric: str) -> dict[tuple[str, str, tuple[st
 
 def _by_split(own: pd.DataFrame, design: Design, plan: str) -> _Scores:
     """The scores of one method by split; of splits that were repeated, the means."""
-    turns = own["split"] % design.n if design.repeats > 1 else own["split"]
-    values = own.groupby(turns)["value"].agg(["mean", "size"])
-    whole = values[values["size"] == design.repeats]
-    return _Scores(tuple(whole.index.tolist()), whole["mean"].to_numpy(float), design, plan)
+    numbers, values = own["split"].to_numpy(int), own["value"].to_numpy(float)
+    if design.repeats > 1:
+        means = pd.Series(values).groupby(numbers % design.n).agg(["mean", "size"])
+        whole = means[means["size"] == design.repeats]
+        numbers, values = whole.index.to_numpy(int), whole["mean"].to_numpy(float)
+    return _Scores(tuple(numbers.tolist()), values, design, plan)
 
 
 def _choose_design(results: Results, dataset: str, scores: pd.DataFrame) -> Design | None:

@@ -19,7 +19,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,21 +86,18 @@ class DataSetMemo(Memo):
 
     def get(self, key: Any, compute: Callable[[], _T]) -> _T:
         """The value under `key`, computed on first use."""
-        with contextlib.nullcontext() if key in self._values else _uncounted():
-            return super().get(key, compute)
+        return super().get(key, partial(_compute_uncounted, compute))
 
 
-@contextlib.contextmanager
-def _uncounted() -> Iterator[None]:
-    """Leave out of the measurement what this block takes and keeps."""
+def _compute_uncounted(compute: Callable[[], _T]) -> _T:
+    """Compute a value, and leave out of the measurement what that takes and what is kept."""
     if not _open:
-        yield
-        return
+        return compute()
     rise = _open.pop()
     rise.look()
-    before = _read_status("VmRSS")
+    before = _settle()
     try:
-        yield
+        return compute()
     finally:
         rise.leave_out(_settle() - before)
         _open.append(rise)

@@ -91,6 +91,7 @@ class DatasetFacts(TypedDict, total=False):
     n_instances: _Size
     n_features: _Size
     n_labels: _Size
+    n_train: _Size
     notices: list[str]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,18 @@ from mlcdr.results.results import Results, open_results
 from tests.results_folders import PATH, experiment, write_folder
 
 METRIC = "hamming_loss"
-RNG = np.random.default_rng(8)
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_in_each_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "_rng", np.random.default_rng(8))
+
+
+_rng = np.random.default_rng(8)
 
 
 def scores(mean: float, n: int = 10, spread: float = 0.01) -> list[float]:
-    return (mean + spread * RNG.normal(size=n)).tolist()
+    return (mean + spread * _rng.normal(size=n)).tolist()
 
 
 def load(
@@ -59,6 +68,17 @@ def test_the_t_test_is_corrected_by_the_sizes_of_the_splits(tmp_path, splits, ra
     assert (found["method"], found["against"]) == ("A", "B")
     assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), 9), rel=1e-6)
     assert found["better_by"] == pytest.approx(-d.mean())
+
+
+def test_as_many_training_rows_as_the_train_file_has(tmp_path):
+    splits = {"kind": "shuffle", "repeats": 10, "train_size": "predefined", "seed": 1}
+    values = {("d", name, METRIC): scores(mean) for name, mean in (("A", 0.2), ("B", 0.21))}
+    results = load(tmp_path, values, splits)
+    manifest = {"datasets": {"d": {"n_instances": 150, "n_train": 100}}}
+    (results.folder / "manifest.json").write_text(json.dumps(manifest))
+    d = np.subtract(*values.values())
+    found = within(open_results(results.folder))["p"][0]
+    assert found == pytest.approx(float(statistics.corrected_t_two_sided(d, 0.5)), rel=1e-6)
 
 
 def test_five_times_two_folds_have_the_f_test(tmp_path):

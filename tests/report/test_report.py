@@ -199,7 +199,7 @@ def test_memory_stands_with_the_times(tmp_path):
     values = {("yeast", "A", "fit_memory"): [10.0, 30.0], ("yeast", "A", "f1"): [0.5, 0.5]}
     page = page_of(write_folder(tmp_path / "trial", experiment(["yeast"], ["A"], ["f1", "fit_memory"]), values))
     assert re.search(r"Fitting, MB\s*yeast\s*A\s*20\b", page.text)
-    assert "in MB (10⁶ bytes)" in page.text
+    assert "MB (10⁶ bytes)" in page.text
 
 
 def test_of_two_swept_paths_the_last_runs_across_and_each_value_of_the_other_has_a_chart(tmp_path, monkeypatch):
