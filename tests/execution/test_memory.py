@@ -156,13 +156,12 @@ def test_where_the_system_does_not_tell_there_is_no_value(
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_manifest_has_the_peak_of_the_run_and_of_its_workers(arff: Path, tmp_path: Path, jobs: int) -> None:
-    learner = {"tests.small.Allocating": {"megabytes": 200}}
+    learner = {"tests.small.Allocating": {"megabytes": 400}}
     experiment = small.experiment(arff, methods={"A": {"learner": learner}}, sweep={}, metrics=["f1"])
-    resident = psutil.Process().memory_info().rss / MB
     peaks = json.loads((run(experiment, tmp_path, jobs).folder / "manifest.json").read_text())["peak_megabytes"]
     assert (peaks["worker"] is None) == (jobs == 1)
-    assert peaks["run"] > resident - SMALLEST
-    assert max(peaks.values(), key=lambda peak: peak or 0) > resident + 100  # a fork leaves pages of files out
+    assert peaks["run"] > 20
+    assert peaks["run" if jobs == 1 else "worker"] > 400
 
 
 @needs_reset
@@ -179,7 +178,8 @@ def test_the_peak_of_a_process_outlasts_a_measurement() -> None:
 def test_without_proc_the_peak_is_that_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told = memory.peak()
     monkeypatch.setattr(memory, "_STATUS", tmp_path / "none")
-    assert memory.peak() == pytest.approx(told, rel=0.5)
+    resident = psutil.Process().memory_info().rss
+    assert resident / MB - SMALLEST < memory.peak() / MB < told / MB + SMALLEST
 
 
 def test_no_parameter_is_chosen_by_memory(arff: Path) -> None:
