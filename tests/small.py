@@ -252,3 +252,18 @@ class Gate:
                     time.sleep(PART_SECONDS)
                     return
             time.sleep(0.01)
+
+
+class Allocating(ClassifierMixin, BaseEstimator):
+    """A classifier whose fit holds `megabytes` (10⁶ bytes) for a moment, and that predicts no label."""
+
+    def __init__(self, megabytes: int = 50):
+        self.megabytes = megabytes
+
+    def fit(self, X: Any, y: Any) -> Allocating:
+        held = np.ones(self.megabytes * 10**6, dtype=np.uint8)
+        self.shape_ = y.shape[1] * held[0]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros((len(X), self.shape_), dtype=int)

@@ -79,7 +79,7 @@ def _board(splits: dict[str, object], swept: Sequence[str], entries: Sequence[St
         having = [each for each in entries if metric in each.results.metrics]
         facts = having[0].results.metric_facts(metric)
         same = [each for each in having if each.results.metric_facts(metric) == facts]
-        if facts.higher_is_better is not None and not facts.is_time:
+        if facts.higher_is_better is not None and not facts.is_cost:
             papers = [each.results.select("metric", [metric]) for each in same if not _is_contributed(each)]
             contributed = [each.results.select("metric", [metric]) for each in same if _is_contributed(each)]
             board = _ranked(papers, contributed, metric)

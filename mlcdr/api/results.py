@@ -14,19 +14,20 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from mlcdr.api.several import Page, Several
 from mlcdr.comparison import baseline as baselines
 from mlcdr.comparison import comparison
+from mlcdr.comparison.statistics import Zeros
 from mlcdr.csv_files import as_numbers
-from mlcdr.errors import ResultsError, plural
+from mlcdr.errors import ResultsError, UserError, describe, plural
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
-from mlcdr.results.exports import NoResults, read_frame
+from mlcdr.results.exports import NoResults, import_tried, read_frame
 from mlcdr.results.failures import describe_error
-from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, paths_of
+from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, TRIED, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.record import read_failures
 from mlcdr.results.stamp import Stamp
@@ -93,7 +94,7 @@ class Results:
         self.experiment = self._stamp.unchanged(folders.read_experiment(self.folder))
         if temporary is not None:
             weakref.finalize(self, temporary.cleanup)
-        for name in ("found", "manifest", "scores", "summary", "chosen", "models", "failures"):
+        for name in ("found", "manifest", "scores", "summary", "chosen", "tried", "models", "failures"):
             with contextlib.suppress(ResultsError):  # which whoever asks for it is told
                 getattr(self, name)
 
@@ -166,6 +167,25 @@ class Results:
         if is_regular_file(self.folder / "chosen.csv"):
             return _show(self._read("chosen.csv", CHOSEN))
         return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *CHOSEN])
+
+    @cached_property
+    def tried(self) -> pd.DataFrame:
+        """What `tune` tried: dataset, method, a column for each swept and tuned path, split, metric, value, chosen.
+
+        `metric` is the one to choose by, `value` its mean over the folds of the choice (NaN where a fit failed), and
+        `chosen` whether the split took this point. A choice for a whole data set stands at split 0. Without rows where
+        nothing was tuned.
+
+        Raises
+        ------
+        ResultsError
+            When `tried.csv` is broken.
+        """
+        import pandas as pd
+
+        if is_regular_file(self.folder / "tried.csv"):
+            return _show(self._stamp.unchanged(import_tried(self.folder / "tried.csv")))
+        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *TRIED])
 
     @cached_property
     def models(self) -> pd.DataFrame:
@@ -395,6 +415,8 @@ def compare(
     *results: Results | AnyPath,
     metric: str | None = None,
     rope: float | None = None,
+    zeros: Literal["discard", "pratt"] = "discard",
+    spread: Literal["se", "std"] = "se",
     published: str | None = None,
     record: str | Sequence[str] = (),
     baseline: Results | AnyPath | None = None,
@@ -410,7 +432,11 @@ def compare(
     metric : str, optional
         This metric only, of which one `Comparison` is returned; else there is one for each metric.
     rope : float, optional
-        Add the Bayesian signed-rank test; differences up to this count as none, in units of the metric.
+        Add the Bayesian tests; differences up to this count as none, in units of the metric.
+    zeros : {"discard", "pratt"}
+        What Wilcoxon's test does with differences that are zero: discard them, or rank them first (Pratt 1959).
+    spread : {"se", "std"}
+        What stands behind a mean: its standard error, or the standard deviation over the splits.
     published : str, optional
         Compare with this table (`chen_lin_2012/table3`), cell by cell.
     record : str or sequence of str, optional
@@ -418,13 +444,17 @@ def compare(
     baseline : Results or path, optional
         Compare with this earlier run of the same experiment, split by split.
     margin, time_margin : float
-        With `baseline`: the share of its old mean that a metric may lose, and the factor that a time may grow by.
+        With `baseline`: the share of its old mean that a metric may lose, and the factor that a time, or memory, may
+        grow by.
 
     Raises
     ------
     ResultsError
         When the folders do not have what is compared.
     """
+    for name, value, known in (("zeros", zeros, get_args(Zeros)), ("spread", spread, get_args(comparison.Spread))):
+        if value not in known:
+            raise UserError(f"{name}: must be one of {', '.join(known)}; found {describe(value)}")
     found = [_read(each) for each in results]
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
@@ -449,5 +479,5 @@ def compare(
         found += stored_on(named, list(datasets))
     joined = joining.join(found)
     if metric is not None:
-        return comparison.compare_methods(joined, metric, rope)
-    return Several([comparison.compare_methods(joined, each, rope) for each in joined.metrics])
+        return comparison.compare_methods(joined, metric, rope, zeros, spread)
+    return Several([comparison.compare_methods(joined, each, rope, zeros, spread) for each in joined.metrics])

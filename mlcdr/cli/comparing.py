@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,8 +20,8 @@ _TAKES: dict[str, tuple[str, ...]] = {
     _STUDY: ("--metric", "--agreement", "--out"),
     "--published": (),
     "--by-label": ("--metric",),
-    "--bayes": ("--rope", "--record", "--metric", "--out"),
-    "": ("--record", "--metric", "--out"),
+    "--bayes": ("--rope", "--record", "--metric", "--out", "--within", "--zeros", "--spread"),
+    "": ("--record", "--metric", "--out", "--within", "--zeros", "--spread"),
 }
 """What is compared, by the option that asks for it → the options that it takes."""
 
@@ -41,7 +40,16 @@ Record = Annotated[
 Agreement = Annotated[
     bool, switch("With a study: how well its ranks are reproduced by methods of the same name.", "--agreement")
 ]
-Bayes = Annotated[bool, switch("Show every pair of methods, with the Bayesian signed-rank test.", "--bayes")]
+Within = Annotated[bool, switch("Show every pair of methods on each data set, tested over its splits.", "--within")]
+Bayes = Annotated[bool, switch("Show every pair of methods, with Bayesian tests.", "--bayes")]
+Zeros = Annotated[
+    Literal["discard", "pratt"],
+    option("discard|pratt", "Zero differences in Wilcoxon's test: discarded, or ranked first (Pratt 1959)."),
+]
+Spread = Annotated[
+    Literal["se", "std"],
+    option("se|std", "Behind each mean: its standard error, or the standard deviation over the splits."),
+]
 Rope = Annotated[
     float,
     number("NUMBER", "With --bayes: differences up to this count as none, in units of the metric.", least=0),
@@ -55,10 +63,10 @@ Baseline = Annotated[
 ]
 FailOn = Annotated[
     Literal["regression"] | None,
-    option("regression", "With --baseline: exit code 1 if a metric or a time got worse."),
+    option("regression", "With --baseline: exit code 1 if a metric, a time or memory got worse."),
 ]
 Margin = Annotated[float, number("NUMBER", "With --baseline: a metric may lose this share of its old mean.", least=0)]
-TimeMargin = Annotated[float, number("NUMBER", "With --baseline: a time may grow by this factor.", least=1)]
+TimeMargin = Annotated[float, number("NUMBER", "With --baseline: a time, or memory, may grow by this factor.", least=1)]
 
 
 def compare(
@@ -68,8 +76,11 @@ def compare(
     record: Record = None,
     agreement: Agreement = False,
     metric: Metric = None,
+    within: Within = False,
     bayes: Bayes = False,
     rope: Rope = 0.01,
+    zeros: Zeros = "discard",
+    spread: Spread = "se",
     by_label: ByLabel = False,
     out: Written = None,
     baseline: Baseline = None,
@@ -95,7 +106,8 @@ def compare(
     elif by_label:
         _compare_labels(folders, metric)
     else:
-        _compare_methods(folders, record or (), metric, rope if bayes else None, out)
+        options = {"record": record or (), "rope": rope if bayes else None, "zeros": zeros, "spread": spread}
+        _compare_methods(folders, metric, within, out, **options)
 
 
 def _refuse_combinations(context: typer.Context, of_study: bool) -> None:
@@ -124,15 +136,15 @@ def _compare_runs(folders: list[Path], metric: str | None, **options: Any) -> bo
     return len(found.regressions) > 0
 
 
-def _compare_methods(
-    folders: list[Path], record: Sequence[str], metric: str | None, rope: float | None, out: Path | None
-) -> None:
+def _compare_methods(folders: list[Path], metric: str | None, within: bool, out: Path | None, **options: Any) -> None:
     """Print how the methods of some folders, and of the record, compare with each other."""
-    found: Any = mlcdr.compare(*folders, metric=metric, rope=rope, record=record)
+    found: Any = mlcdr.compare(*folders, metric=metric, **options)
     compared = [found] if metric else found
     for each in compared:
         print_table(each)
         print()
+        if within and not each.shows_within:
+            _print_within(each)
     if out is None:
         return
     from mlcdr.comparison import diagrams
@@ -145,6 +157,15 @@ def _compare_methods(
     untested = [each.metric for each in compared if each.significance is None]
     if untested:
         print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
+
+
+def _print_within(compared: Any) -> None:
+    """Print the tests within each data set, or why there are none."""
+    try:
+        print_table(compared.within())
+        print()
+    except ResultsError as error:
+        print_notice(str(error))
 
 
 def _compare_with_study(folders: list[Path], name: str, metric: str | None, agreement: bool, out: Path | None) -> None:

@@ -4,15 +4,15 @@ Two runs are paired (`mlcdr.comparison.pairing`) cell by cell (data set, method,
 both have; every other source of variation is then common to both. A metric of a cell is *worse* if its mean over the
 splits lost more than `margin` times the old mean, by the corrected resampled t test
 (`mlcdr.comparison.statistics.corrected_t`: the training sets of the splits overlap), one-sided at level 0.05 with
-Holm's correction over all cells that changed (of metrics, and of times). A time is worse if the geometric mean of new
-over old exceeds `time_margin`, by the same test of the logarithms.
+Holm's correction over all cells that changed (of metrics, and of times and memory). A time, or memory, is worse if the
+geometric mean of new over old exceeds `time_margin`, by the same test of the logarithms.
 *Better* is the same the other way round. Cells that are the same number in every split are unchanged and take no part
 in the correction; a cell with a single split has no test, and is *untested* where it changed by more than its margin.
 
 The effect size is the rank-biserial correlation of the splits' differences, 1 where new is better in all of them.
 
 A stored folder (`mlcdr.papers.stored`) has means only, of the same splits with the same seeds. A metric is
-then worse if its mean lost more than the margin, without a test; times are left out.
+then worse if its mean lost more than the margin, without a test; times and memory are left out.
 
 A limitation: a machine that was slower on one day cannot be told from a slower program, since it affects all times of a
 run. Hence the wide margin of times.
@@ -54,7 +54,7 @@ _TYPES: Mapping[str, type] = {
     **dict.fromkeys(_LABELS, object),
     **dict.fromkeys((*_NUMBERS, "margin"), float),
     "n": int,
-    "is_time": bool,
+    "is_cost": bool,
 }
 _NAMED = 6  # data sets and methods that a remark names
 _LEAST = 0.00005  # a p-value below it is shown as < 0.0001
@@ -67,9 +67,9 @@ class BaselineComparison(ShownSheet):
     Attributes
     ----------
     cells : frame
-        The columns are dataset, method, setting (the values of the swept parameters it has), metric; `is_time`; `n`,
-        the number of common splits; `old` and `new`, the means (of a time, geometric means); `loss`, how much worse the
-        new mean is, in the metric's unit (of a time, the logarithm of new over old), and `margin`, the loss that is
+        The columns are dataset, method, setting (the values of the swept parameters it has), metric; `is_cost`; `n`,
+        the number of common splits; `old` and `new`, the means (of a cost, geometric means); `loss`, how much worse the
+        new mean is, in the metric's unit (of a cost, the logarithm of new over old), and `margin`, the loss that is
         allowed; `effect`, the rank-biserial correlation, 1 where new is better in all splits; `p_worse` and `p_better`,
         one-sided, after Holm's correction, NaN where there is no test; and `change`, the verdict.
     margin, time_margin : float
@@ -142,26 +142,26 @@ class BaselineComparison(ShownSheet):
         if self.of_means:
             yield f"Worse: more than {self.margin:.3g} of the old mean lost; only means are compared."
             return
-        times = self.cells[self.cells["is_time"]]
+        costs = self.cells[self.cells["is_cost"]]
         rules = []
-        if len(times) < len(self.cells) or self.cells.empty:
+        if len(costs) < len(self.cells) or self.cells.empty:
             rules.append(f"a metric: more than {self.margin:.3g} of the old mean lost")
-        if len(times):
-            rules.append(f"a time: a ratio of geometric means above {self.time_margin:g}")
+        if len(costs):
+            rules.append(f"a time or memory: a ratio of geometric means above {self.time_margin:g}")
         yield (
             f"Worse: {'; '.join(rules)}. One-sided t test over the common splits, corrected for overlapping training "
             f"sets (Nadeau & Bengio 2003), level {ALPHA:g}, Holm's correction."
         )
         if any_changed:
             yield "Effect: rank-biserial correlation over splits, +1 where new is better in all."
-        for metric, logs in group(times, ["metric"])["loss"]:
+        for metric, logs in group(costs, ["metric"])["loss"]:
             ratio = math.exp(math.fsum(logs) / len(logs))
             yield f"{metric[0]}: × {ratio:.2f} in the geometric mean of {len(logs)} cells."
 
 
 def _show_change(cell: Any) -> tuple[str | Text, ...]:
     """Old, new, change, effect, p and verdict of a row of `cells`."""
-    if cell.is_time:
+    if cell.is_cost:
         old, new, change = f"{cell.old:.4g}", f"{cell.new:.4g}", f"× {math.exp(cell.loss):.2f}"
     else:
         old, new, change = f"{cell.old:.4f}", f"{cell.new:.4f}", signed(cell.new - cell.old, 4)
@@ -196,7 +196,7 @@ def compare_runs(
     margin : float
         The share of the old mean that a metric may lose.
     time_margin : float
-        The factor that a time may grow by, at least 1.
+        The factor that a time, or memory, may grow by, at least 1.
 
     Raises
     ------
@@ -207,14 +207,14 @@ def compare_runs(
     paired = scores[scores["paired"]]
     facts = list_facts(old, new, paired["metric"].unique())
     unknown = [name for name, known in facts.items() if known.higher_is_better is None]
-    times = [name for name, known in facts.items() if known.is_time]
-    left_out = [*unknown, *times] if of_means else unknown
+    costs = [name for name, known in facts.items() if known.is_cost]
+    left_out = [*unknown, *costs] if of_means else unknown
     judged = paired[~paired["metric"].isin(left_out)]
     has_ratio = (judged["value_old"] > 0) & (judged["value_new"] > 0)
-    margins = {name: time_margin if name in times else margin for name in facts}
+    margins = {name: time_margin if name in costs else margin for name in facts}
     ratios = {dataset: compare_sizes(old, dataset, scores) for dataset in paired["dataset"].unique()}
     tested = []
-    usable = judged[has_ratio | ~judged["metric"].isin(times)]
+    usable = judged[has_ratio | ~judged["metric"].isin(costs)]
     for (dataset, method, *point, name), splits in group(usable, keys_of(scores)):
         setting = ", ".join(filter(None, point))
         labels = dict(zip(_LABELS, (dataset, method, setting, name), strict=True))
@@ -223,7 +223,7 @@ def compare_runs(
     remarks = list(_list_remarks(old, new, scores))
     n_undefined = judged.groupby(keys_of(scores)).ngroups - len(cells)
     if n_undefined:
-        remarks.append(f"{n_undefined} times are zero, and have no ratio.")
+        remarks.append(f"{n_undefined} cells of times or memory are zero, and have no ratio.")
     if unknown:
         remarks.append(f"Not judged, because which way is better is not known: {join_words(unknown)}.")
     return BaselineComparison(
@@ -260,9 +260,9 @@ def _test(
     margin: float,
     test_to_train: float,
 ) -> dict[str, Any]:
-    """What is known of a cell, its p-values not yet corrected; of a time, by the logarithms of its values."""
+    """What is known of a cell, its p-values not yet corrected; of a cost, by the logarithms of its values."""
     old, new = splits["value_old"].to_numpy(), splits["value_new"].to_numpy()
-    if known.is_time:
+    if known.is_cost:
         old = np.log(old)
         new = np.log(new)
         losses = differences = new - old
@@ -277,7 +277,7 @@ def _test(
     found = {
         "old": means[0],
         "new": means[1],
-        "is_time": known.is_time,
+        "is_cost": known.is_cost,
         "n": len(losses),
         "loss": math.fsum(losses) / len(losses),
         "margin": allowed,
@@ -290,10 +290,10 @@ def _test(
 
 
 def _judge(tested: list[dict[str, Any]], of_means: bool) -> pd.DataFrame:
-    """The verdicts, after Holm's correction over the cells that changed, of metrics and of times by themselves."""
+    """The verdicts, after Holm's correction over the cells that changed, of metrics and of costs by themselves."""
     cells = pd.DataFrame(tested, columns=list(_TYPES)).astype(_TYPES)
     for name in ("p_worse", "p_better"):
-        cells[name] = cells.groupby("is_time")[name].transform(holm)
+        cells[name] = cells.groupby("is_cost")[name].transform(holm)
     is_beyond = cells["loss"].abs() > cells["margin"]
     has_test = cells["p_worse"].notna()
     in_turn: dict[Change, pd.Series] = {

@@ -9,33 +9,45 @@ result is not ranked at all. A method without the swept parameter has one number
 point. W/T/L are a method's wins, ties and losses against each of the others in the same places.
 
 The notes end in tests of significance (`mlcdr.comparison.significance`) over the places that are ranked, if they are of
-two data sets or more: the points of one data set are no evidence about another.
+two data sets or more: the points of one data set are no evidence about another. Where data sets are few, they are
+followed by what tests within each data set show (`mlcdr.comparison.within`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from mlcdr.comparison.ranking import Block, list_blocks, list_points, rank_cells, select_ranked, to_values
-from mlcdr.comparison.significance import Significance, assess, format_counts
-from mlcdr.errors import join_words
+from mlcdr.comparison.significance import FEW, Significance, assess, format_counts
+from mlcdr.comparison.statistics import Zeros
+from mlcdr.comparison.within import WithinDataSets, compare_within
+from mlcdr.errors import ResultsError, join_words
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts
+from mlcdr.tables.layouts import TableLayout
 from mlcdr.tables.notes import BOLD, Contents, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import as_texts, format_mean, shorten_path
 
+Spread = Literal["se", "std"]
+"""The columns of a summary that may stand behind a mean."""
+
+WITHOUT_SPLITS = (
+    "no tests within data sets: they need a metric of known direction, and scores of two methods on two splits or more"
+)
+
 _DIGITS = 4
 _NAMED = 6  # blocks that a note names
+_SPREADS: Mapping[Spread, layouts.Spread] = {"se": "standard_error", "std": "std"}
 _UNRANKED = (NOTHING, NOTHING)
 
 
@@ -51,12 +63,22 @@ class Comparison(ShownSheet):
         The numbers with their ranks (`mlcdr.comparison.ranking.rank_cells`).
     significance : Significance or None
         The tests; None where there are no two methods or no two data sets to test over, or no direction.
+    rope : float or None
+        Half the width of the region of practical equivalence, if Bayesian tests were requested.
+    spread : str
+        What stands behind a mean: its standard error (`se`), or the standard deviation over the splits (`std`).
     """
 
     results: Results
     metric: str
     cells: pd.DataFrame
     significance: Significance | None
+    rope: float | None = None
+    spread: Spread = "se"
+
+    @cached_property
+    def _within(self) -> WithinDataSets | None:
+        return compare_within(self.results, self.metric, self.rope)
 
     @cached_property
     def contestants(self) -> list[str]:
@@ -85,7 +107,7 @@ class Comparison(ShownSheet):
     @property
     def columns(self) -> tuple[str, ...]:
         """The header of `records`."""
-        return ("dataset", "method", *self.results.swept, "metric", "mean", "se", "n", "rank")
+        return ("dataset", "method", *self.results.swept, "metric", "mean", self.spread, "n", "rank")
 
     @property
     def records(self) -> tuple[tuple[str, ...], ...]:
@@ -107,7 +129,7 @@ class Comparison(ShownSheet):
         better = {True: ", higher is better", False: ", lower is better", None: ""}[facts.higher_is_better]
         labels = ["dataset", "method"] if results.swept else ["method"]
         heads = _heads(results) if results.swept else results.datasets
-        rows = _rows(self.cells, labels)
+        rows = _rows(self.cells, labels, self.spread)
         if results.swept and len(results.datasets) > 1 and self.ranked:
             rows += _rank_rows(results, self.cells)
         return make_sheet(
@@ -120,11 +142,20 @@ class Comparison(ShownSheet):
         )
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """For a terminal of `width` characters; with the pairs if the Bayesian test was requested."""
+        """For a terminal of `width` characters; with the pairs, if Bayesian tests were requested."""
         shown = super().terminal(width, colour)
-        if self.significance and self.significance.rope is not None:
+        if self.rope is None:
+            return shown
+        if self.significance:
             shown += "\n" + self.pairs().terminal(width, colour)
+        elif self.shows_within:
+            shown += "\n" + self.within().terminal(width, colour)
         return shown
+
+    @property
+    def shows_within(self) -> bool:
+        """Whether what is shown has the pairs within the data set, as there are none over several."""
+        return self.rope is not None and self.significance is None and self._within is not None
 
     def pairs(self) -> Sheet:
         """Every pair of methods with its tests.
@@ -138,8 +169,22 @@ class Comparison(ShownSheet):
             raise ValueError(f"{self.metric}: no tests")
         return self.significance.sheet(f"{self.sheet.caption.plain}: pairs of methods")
 
+    def within(self) -> Table:
+        """Every pair of methods on each data set with its tests over the splits (`mlcdr.comparison.within`).
+
+        Raises
+        ------
+        ResultsError
+            Where there are none.
+        """
+        found = self._within
+        if found is None:
+            raise ResultsError(f"{self.results.folder}: {self.metric}: {WITHOUT_SPLITS}")
+        caption = f"{self.sheet.caption.plain}: pairs of methods within each data set"
+        return Table(found.sheet(caption), tuple(found.pairs), as_texts(found.pairs), f"{self.label}-within")
+
     def write(self, folder: str | Path) -> list[Path]:
-        """Write the table, and that of the pairs where there are tests, as `.md`, `.tex` and `.csv` into `folder`.
+        """Write the table, and those of the pairs where there are tests, as `.md`, `.tex` and `.csv` into `folder`.
 
         Raises
         ------
@@ -152,10 +197,18 @@ class Comparison(ShownSheet):
             pairs = self.significance.list_pairs()
             table = Table(self.pairs(), tuple(pairs), as_texts(pairs), f"{self.label}-pairs")
             written += table.write(Path(folder) / f"{stem}_pairs")
+        if self._within:
+            written += self.within().write(Path(folder) / f"{stem}_within")
         return written
 
 
-def compare_methods(results: Results, metric: str, rope: float | None = None) -> Comparison:
+def compare_methods(
+    results: Results,
+    metric: str,
+    rope: float | None = None,
+    zeros: Zeros = "discard",
+    spread: Spread = "se",
+) -> Comparison:
     """All methods under one metric.
 
     Parameters
@@ -163,7 +216,11 @@ def compare_methods(results: Results, metric: str, rope: float | None = None) ->
     results : Results
     metric : str
     rope : float, optional
-        Add the Bayesian signed-rank test with this region of practical equivalence, in the metric's unit.
+        Add the Bayesian tests with this region of practical equivalence, in the metric's unit.
+    zeros : str
+        What Wilcoxon's test does with differences that are zero: `discard` or `pratt`.
+    spread : str
+        What stands behind a mean: `se` or `std`.
 
     Raises
     ------
@@ -178,19 +235,19 @@ def compare_methods(results: Results, metric: str, rope: float | None = None) ->
     if n_datasets > 1:
         methods, means = to_values(ranked)
         higher_is_better = bool(results.metric_facts(metric).higher_is_better)
-        significance = assess(methods, means, higher_is_better, n_datasets, rope)
-    return Comparison(results, metric, cells, significance)
+        significance = assess(methods, means, higher_is_better, n_datasets, rope, zeros)
+    return Comparison(results, metric, cells, significance, rope, spread)
 
 
 # -------------------------------------------------------------------- rows
 
 
-def _rows(cells: pd.DataFrame, labels: list[str]) -> list[tuple[str | Text, ...]]:
+def _rows(cells: pd.DataFrame, labels: list[str], spread: Spread) -> list[tuple[str | Text, ...]]:
     """A row for each method, or each data set and method: its means, and how it stands in them."""
     standing = _stand(cells, labels)
     rows: list[tuple[str | Text, ...]] = []
     for label, own in group(cells, labels):
-        means = [_show_mean(cell) for cell in own.itertuples()]
+        means = [_show_mean(cell, spread) for cell in own.itertuples()]
         rows.append((*label, *means, *standing.get(label, _UNRANKED)))
     return rows
 
@@ -218,8 +275,8 @@ def _stand(cells: pd.DataFrame, by: list[str]) -> dict[Any, tuple[Text, Text]]:
     return standing
 
 
-def _show_mean(cell: Any) -> Text:
-    return format_mean(cell.mean, cell.se, _DIGITS, cell.bold) if cell.n else NOTHING
+def _show_mean(cell: Any, spread: Spread) -> Text:
+    return format_mean(cell.mean, getattr(cell, spread), _DIGITS, cell.bold) if cell.n else NOTHING
 
 
 def _heads(results: Results) -> list[str]:
@@ -239,7 +296,9 @@ def _list_notes(compared: Comparison) -> Iterator[str]:
     results = compared.results
     column = " and column" if results.swept else ""
     along = [(path,) for path in results.swept]
-    yield from list_notes(Contents(results, compared.cells, bold=f"{BOLD} of its data set{column}", along=along))
+    bold = f"{BOLD} of its data set{column}"
+    layout = TableLayout(kind="table", columns="auto", spread=_SPREADS[compared.spread])
+    yield from list_notes(Contents(results, compared.cells, bold, along, layout))
     yield from _say_what_is_not_ranked(compared)
     silent = [method for method in results.methods if method not in compared.contestants]
     if silent:
@@ -251,7 +310,11 @@ def _list_notes(compared: Comparison) -> Iterator[str]:
     if compared.significance:
         yield from compared.significance.notes()
     else:
-        yield "No tests: they need two data sets or more at which all methods have a result."
+        yield "No tests over data sets: they need two or more at which all methods have a result."
+    if len({dataset for dataset, _ in compared.ranked}) > FEW:
+        yield "`mlcdr compare --within` tests the methods within each data set."
+    elif compared._within:
+        yield from compared._within.notes()
 
 
 def _say_what_is_not_ranked(compared: Comparison) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -74,10 +76,14 @@ def list_facts(old: Results, new: Results, metrics: np.ndarray) -> dict[str, Met
 def compare_sizes(results: Results, dataset: str, scores: pd.DataFrame) -> float:
     """The test rows of a split of a data set over the training rows: n_test / n_train."""
     splits = results.experiment.splits
-    if isinstance(splits, Shuffle) and splits.train_size != "predefined":
-        n = 1 if isinstance(splits.train_size, float) else int(results.facts(dataset, "n_instances")["n_instances"])
-        return (n - splits.train_size) / splits.train_size
-    folds = 2  # how many rows a train file has is not known here
+    if isinstance(splits, Shuffle):
+        n_train: Any = splits.train_size
+        if n_train == "predefined":
+            n_train = results.facts(dataset).get("n_train")
+        if n_train is not None:
+            n = 1 if isinstance(n_train, float) else int(results.facts(dataset, "n_instances")["n_instances"])
+            return (n - n_train) / n_train
+    folds = 2  # earlier versions did not record how many rows a train file has
     if isinstance(splits, KFold):
         folds = splits.folds
     elif isinstance(splits, FromFile):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,16 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.comparison import statistics
-from mlcdr.comparison.statistics import ALPHA, Friedman, Pairwise
+from mlcdr.comparison.statistics import ALPHA, Friedman, Pairwise, Zeros
 from mlcdr.results.failures import join_some
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
 
 FEW = 5
 _NAMED = 6  # pairs that a note names; if there are more, it has their number
+_ZEROS: Mapping[Zeros, str] = {
+    "discard": "zero differences discarded",
+    "pratt": "zero differences ranked, then discarded (Pratt 1959)",
+}
 _PAIR = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
 
 
@@ -43,6 +47,8 @@ class Significance:
     pairs : Pairwise
     rope : float or None
         Half the width of the region of practical equivalence, if the Bayesian test was requested.
+    zeros : str
+        What Wilcoxon's test did with differences that are zero.
     """
 
     methods: tuple[str, ...]
@@ -52,6 +58,7 @@ class Significance:
     cd: float
     pairs: Pairwise
     rope: float | None
+    zeros: Zeros
 
     @property
     def n_blocks(self) -> int:
@@ -92,7 +99,8 @@ class Significance:
             lines.append(self._friedman())
             if self.is_significant:
                 lines.append(self._nemenyi())
-        lines.append(f"Wilcoxon signed-rank over {self._blocks()}{self._wilcoxon()}.")
+        pratt = f", {_ZEROS['pratt']}" if self.zeros == "pratt" else ""
+        lines.append(f"Wilcoxon signed-rank over {self._blocks()}{pratt}{self._wilcoxon()}.")
         if self.n_blocks > self.n_datasets:
             lines.append("The points of a data set are not independent of one another: these p-values are too small.")
         return lines
@@ -110,8 +118,8 @@ class Significance:
             verdict = "too few data sets for a verdict"
         return (
             f"Friedman over {self._blocks()}, corrected for ties: χ²({test.df}) = {test.statistic:.2f}, "
-            f"{_show_p(test.p)}; Iman-Davenport F({test.df}, {test.f_df}) = {f} (critical value "
-            f"{test.f_critical:.2f}), {_show_p(test.f_p)}: {verdict}."
+            f"{show_p(test.p)}; Iman-Davenport F({test.df}, {test.f_df}) = {f} (critical value "
+            f"{test.f_critical:.2f}), {show_p(test.f_p)}: {verdict}."
         )
 
     def _nemenyi(self) -> str:
@@ -133,7 +141,7 @@ class Significance:
             return f"{head}too few data sets to tell any two methods apart {why}"
         differing = [pair for pair in tested if self.pairs.holm[pair] <= ALPHA]
         if not differing:
-            only = f" ({_show_p(self.pairs.holm[0, 1])})" if len(pairs) == 1 else ""
+            only = f" ({show_p(self.pairs.holm[0, 1])})" if len(pairs) == 1 else ""
             return f"{head}no difference shown{only}"
         differing.sort(key=lambda pair: self.pairs.holm[pair])
         named = join_some(map(self._name_pair, differing), _NAMED)
@@ -143,7 +151,7 @@ class Significance:
     def _name_pair(self, pair: tuple[int, int]) -> str:
         """`A over B (p = 0.012)`, the better first."""
         better, worse = pair if self.pairs.effect[pair] > 0 else pair[::-1]
-        return f"{self.methods[better]} over {self.methods[worse]} ({_show_p(self.pairs.holm[pair])})"
+        return f"{self.methods[better]} over {self.methods[worse]} ({show_p(self.pairs.holm[pair])})"
 
     def list_pairs(self) -> pd.DataFrame:
         """A row for each pair of methods, the better average rank first; the last columns if Bayes' test was asked for.
@@ -172,7 +180,7 @@ class Significance:
         header = ["Method", "Against", "Better by", "W/T/L", "Rank-biserial", "p", "p (Holm)"]
         notes = [
             f"Over {self._blocks()}. Better by: in the mean. W/T/L: wins, ties and losses. Wilcoxon's signed-rank test,"
-            f" zero differences discarded. Bold: the two differ at {ALPHA:g} after Holm's correction."
+            f" {_ZEROS[self.zeros]}. Bold: the two differ at {ALPHA:g} after Holm's correction."
         ]
         if pairs["p"].isna().any():
             notes.append(f"{DASH}: the two tie everywhere, so there is no test.")
@@ -210,6 +218,7 @@ def assess(
     higher_is_better: bool,
     n_datasets: int,
     rope: float | None = None,
+    zeros: Zeros = "discard",
 ) -> Significance:
     """All tests of `values` (methods × blocks, nothing missing); with `rope`, the Bayesian one too.
 
@@ -224,8 +233,9 @@ def assess(
         averages=statistics.average_ranks(values, higher_is_better),
         friedman=statistics.friedman(values, higher_is_better),
         cd=statistics.critical_difference(*values.shape),
-        pairs=statistics.pairwise(values, higher_is_better, rope),
+        pairs=statistics.pairwise(values, higher_is_better, rope, zeros),
         rope=rope,
+        zeros=zeros,
     )
 
 
@@ -234,7 +244,8 @@ def format_counts(counts: Sequence[int] | np.ndarray) -> str:
     return "/".join(str(int(count)) for count in counts)
 
 
-def _show_p(p: float) -> str:
+def show_p(p: float) -> str:
+    """`p = 0.012`, `p < 0.0001`."""
     if p < 0.0001:
         return "p < 0.0001"
     return f"p = {p:.4f}" if p < 0.01 else f"p = {p:.3f}"

@@ -5,10 +5,13 @@ say). `higher_is_better` gives the direction. Two numbers that differ only in th
 are one number (`mlcdr.results.frame.are_same`): they tie, and their difference is zero.
 
 Sources. Demšar, *Statistical comparisons of classifiers over multiple data sets*, JMLR 7 (2006): Friedman, Iman and
-Davenport, Nemenyi, Wilcoxon, Holm, the critical-difference diagram. Benavoli, Corani, Demšar & Zaffalon, *Time for a
+Davenport, Nemenyi, Wilcoxon, Holm, the critical-difference diagram. Pratt, *Remarks on zeros and ties in the Wilcoxon
+signed rank procedures*, JASA 54 (1959). Benavoli, Corani, Demšar & Zaffalon, *Time for a
 change: a tutorial for comparing multiple classifiers through Bayesian analysis*, JMLR 18 (2017): the Bayesian
 signed-rank test. Nadeau & Bengio, *Inference for the generalization error*, Machine Learning 52 (2003): the corrected
-resampled t test.
+resampled t test. Alpaydin, *Combined 5×2 cv F test for comparing supervised classification learning algorithms*, Neural
+Computation 11 (1999). Corani & Benavoli, *A Bayesian approach for comparing cross-validated algorithms on multiple data
+sets*, Machine Learning 100 (2015): the Bayesian correlated t test.
 
 The distributions and the ranks of differences are scipy's; its own tests refuse what occurs here
 (`friedmanchisquare` two methods, `wilcoxon` exact p-values of tied differences), and it has no Holm correction.
@@ -23,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -31,6 +35,9 @@ from mlcdr.results.frame import are_same, rank_means
 
 ALPHA = 0.05
 """The level of all tests."""
+
+Zeros = Literal["discard", "pratt"]
+"""What Wilcoxon's test does with differences that are zero: leave them out, or rank them before it leaves them out."""
 
 _EXACT_UP_TO = 50  # differences; 2⁵⁰ sign patterns are still counted exactly by a double
 _PLACES = 10  # of a difference, relative to the largest of the numbers: what lies beyond is rounding
@@ -234,17 +241,19 @@ def paired_differences(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.
     return np.where(are_same(a, b), 0.0, rounded)
 
 
-def wilcoxon(differences: Sequence[float] | np.ndarray) -> float:
+def wilcoxon(differences: Sequence[float] | np.ndarray, zeros: Zeros = "discard") -> float:
     """Wilcoxon's signed-rank test that differences are symmetric about zero: the two-sided p-value.
 
-    Zeros are discarded (Wilcoxon 1945); equal sizes share the average of their ranks. Up to 50 differences the p-value
+    Zeros are discarded (Wilcoxon 1945); or they are ranked with the others, and their ranks, the lowest, discarded
+    (`pratt`: Pratt 1959), so that ties of the methods make small differences count less. Equal sizes share the average
+    of their ranks. Up to 50 differences the p-value
     is exact, also where sizes tie: R⁺ under all 2ⁿ patterns of signs of the ranks at hand, counted one rank at a time.
-    Beyond, R⁺ is normal with mean n(n+1)/4 and variance Σ rank² / 4 (which is the usual correction for ties). With no
+    Beyond, R⁺ is normal with mean Σ rank / 2 and variance Σ rank² / 4 (which is the usual correction for ties). With no
     difference left the p-value is NaN.
 
     Cost: n · n(n+1) additions.
     """
-    signed = _signed_ranks(differences)
+    signed = _signed_ranks(differences, zeros)
     ranks = np.abs(signed)
     least = min(ranks[signed > 0].sum(), ranks[signed < 0].sum())
     if not len(ranks):
@@ -257,20 +266,20 @@ def wilcoxon(differences: Sequence[float] | np.ndarray) -> float:
     return min(2 * tail, 1.0)
 
 
-def rank_biserial(differences: Sequence[float] | np.ndarray) -> float:
+def rank_biserial(differences: Sequence[float] | np.ndarray, zeros: Zeros = "discard") -> float:
     """The effect size of Wilcoxon's test, (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 if all are zero."""
-    ranks = _signed_ranks(differences)
+    ranks = _signed_ranks(differences, zeros)
     return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else 0.0
 
 
-def _signed_ranks(differences: Sequence[float] | np.ndarray) -> np.ndarray:
+def _signed_ranks(differences: Sequence[float] | np.ndarray, zeros: Zeros) -> np.ndarray:
     """The ranks of the sizes of those differences that are not zero, with their signs."""
     d = np.asarray(differences, dtype=float)
     if not np.isfinite(d).all():
         raise ValueError("a difference is missing or infinite")
-    kept = d[d != 0]
-    ranks: np.ndarray = np.sign(kept) * stats.rankdata(np.abs(kept))
-    return ranks
+    ranked = d if zeros == "pratt" else d[d != 0]
+    ranks: np.ndarray = np.sign(ranked) * stats.rankdata(np.abs(ranked))
+    return ranks[ranked != 0]
 
 
 def _exact_tail(ranks: np.ndarray, most: float) -> float:
@@ -297,7 +306,12 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def pairwise(values: np.ndarray, higher_is_better: bool, rope: float | None = None) -> Pairwise:
+def pairwise(
+    values: np.ndarray,
+    higher_is_better: bool,
+    rope: float | None = None,
+    zeros: Zeros = "discard",
+) -> Pairwise:
     """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the wins.
 
     With `rope`, also the Bayesian signed-rank test with this region of practical equivalence.
@@ -308,8 +322,8 @@ def pairwise(values: np.ndarray, higher_is_better: bool, rope: float | None = No
     effect = np.zeros((k, k))
     for i, j in combinations(range(k), 2):
         differences = paired_differences(better[i], better[j])
-        p[i, j] = p[j, i] = wilcoxon(differences)
-        effect[i, j] = rank_biserial(differences)
+        p[i, j] = p[j, i] = wilcoxon(differences, zeros)
+        effect[i, j] = rank_biserial(differences, zeros)
         effect[j, i] = -effect[i, j]
     adjusted = p.copy()
     above = np.triu_indices(k, 1)
@@ -432,3 +446,103 @@ def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float,
     if spread <= rounding:
         return 0.0 if beyond > 0 else 1.0
     return float(stats.t.sf(beyond / spread, n - 1))
+
+
+def corrected_t_two_sided(differences: np.ndarray, test_to_train: float) -> np.ndarray:
+    """Whether the mean of differences over resampled splits is not zero: two-sided p-values of the corrected t test.
+
+    The t of `corrected_t`, with margin 0. Where all differences are the same, p is 0; NaN where they are zero, and with
+    one split.
+
+    Parameters
+    ----------
+    differences : ndarray (…, n)
+        Over the n splits.
+    test_to_train : float
+        n_test / n_train, as in `corrected_t`.
+
+    Returns
+    -------
+    ndarray (…)
+    """
+    mean, scale, df = _correlated_mean(differences, test_to_train)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p: np.ndarray = 2 * stats.t.sf(np.abs(mean) / scale, df)
+    return p
+
+
+def five_times_two_f(differences: np.ndarray) -> np.ndarray:
+    """Whether two methods differ in five times two-fold cross-validation: p-values of the combined F test.
+
+    F = Σᵢⱼ dᵢⱼ² / (2 Σᵢ sᵢ²),    sᵢ² = (dᵢ₁ − d̄ᵢ)² + (dᵢ₂ − d̄ᵢ)²
+
+    with 10 and 5 degrees of freedom, where dᵢⱼ is the difference on fold j of repeat i (Alpaydin 1999). Unlike the 5×2
+    cv t test it does not depend on which fold is the first. Where both folds of each repeat have the same difference, p
+    is 0; NaN where all are zero.
+
+    Parameters
+    ----------
+    differences : ndarray (…, 10)
+        The two folds of the first repeat, then those of the second, and so on.
+
+    Returns
+    -------
+    ndarray (…)
+    """
+    d = np.asarray(differences, dtype=float)
+    repeats = d.reshape(*d.shape[:-1], 5, 2)
+    spreads = ((repeats - repeats.mean(axis=-1, keepdims=True)) ** 2).sum(axis=(-2, -1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p: np.ndarray = stats.f.sf((d**2).sum(axis=-1) / (2 * spreads), 10, 5)
+    return p
+
+
+def bayesian_correlated_t(differences: np.ndarray, test_to_train: float, rope: float = 0.0) -> np.ndarray:
+    """The Bayesian correlated t test (Corani & Benavoli 2015, section 3): how likely the first method is worse,
+    practically equal or better on this data set.
+
+    In the posterior the mean difference has Student's distribution with n − 1 degrees of freedom about d̄, of scale
+    √((1/n + ρ/(1 − ρ)) s²): that of the corrected t test, as ρ = n_test / (n_test + n_train). The mean is practically
+    zero within [−rope, rope]. Where all differences are the same, their mean is certain; one of zero counts, with rope
+    0, half as better and half as worse. With one split it is NaN.
+
+    Parameters
+    ----------
+    differences : ndarray (…, n)
+        How much better the first method is on each of the n splits.
+    test_to_train : float
+        n_test / n_train, as in `corrected_t`.
+    rope : float
+        In the metric's own unit.
+
+    Returns
+    -------
+    ndarray (…, 3)
+    """
+    mean, scale, df = _correlated_mean(differences, test_to_train)
+    likely = []
+    for side in (-mean, mean):
+        excess = side - rope
+        with np.errstate(divide="ignore", invalid="ignore"):
+            beyond = stats.t.cdf(excess / scale, df)
+        is_certain = scale == 0
+        certain = np.where(excess == 0, 0.5 if rope == 0 else 0.0, excess > 0)
+        likely.append(np.where(is_certain, certain, beyond))
+    worse, better = likely
+    return np.stack([worse, 1 - worse - better, better], axis=-1)
+
+
+def _correlated_mean(differences: np.ndarray, test_to_train: float) -> tuple[np.ndarray, np.ndarray, int]:
+    """The mean of differences over splits whose training sets overlap, its standard error, and degrees of freedom.
+
+    The error is NaN for one split.
+    """
+    d = np.asarray(differences, dtype=float)
+    if not np.isfinite(d).all():
+        raise ValueError("a difference is missing or infinite")
+    n = d.shape[-1]
+    if n == 1:
+        return d[..., 0], np.full(d.shape[:-1], np.nan), 1
+    is_constant = np.ptp(d, axis=-1) == 0
+    variance = np.where(is_constant, 0.0, d.var(axis=-1, ddof=1))  # rounding of the mean is no spread
+    return d.mean(axis=-1), np.sqrt((1 / n + test_to_train) * variance), n - 1

@@ -18,8 +18,9 @@ import numpy as np
 
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
-from mlcdr.execution.fitting import fail, run_trials
+from mlcdr.execution.fitting import NOTHING, Spent, fail, measures_memory, run_trials, unshared
 from mlcdr.execution.groups import Group, GroupResult
+from mlcdr.execution.memory import DataSetMemo, rising
 from mlcdr.execution.rows import Rows
 from mlcdr.execution.tuning import Choice, Seen, Tuning
 from mlcdr.execution.warned import Warned
@@ -40,7 +41,7 @@ class _Context:
     def __init__(self, data: DividedData):
         self.data, self.dataset = data, data.dataset
         # Sums over the whole data set serve every split, and no single method is charged for them.
-        self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
+        self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, DataSetMemo())
         self._choices = Memo(charged=False)  # of parameters, once for the data set
         # moments and what they keep refer to each other: where arrays are large, they must not wait for the collector
         n, d = self.dataset.n_instances, self.dataset.n_features
@@ -118,7 +119,8 @@ class Computer:
         with protect_process():
             context = self._read(group.source)
         results = _run_group(group, context)
-        with _collected() if context.large else contextlib.nullcontext():
+        collects = context.large or measures_memory(group)
+        with _collected() if collects else contextlib.nullcontext():
             more = True
             while more:
                 finished: list[TrialResult] = []
@@ -226,15 +228,17 @@ def _run_tuned(
     failed: list[TrialResult] = []
     try:
         tuning = Tuning(trials, group, context.data)
-        with metered() as choosing:
-            if tuning.tune.scope == "dataset":
-                choices = context.choose(tuning)
-            else:
-                name = f"{context.dataset.name}, split {group.split}, tuning"
-                choices = tuning.choose(Seen(rows.moments, split.train, name))
+        if tuning.tune.scope == "dataset":
+            choices, spent = context.choose(tuning), NOTHING
+        else:
+            name = f"{context.dataset.name}, split {group.split}, tuning"
+            seen = Seen(unshared(rows, group).moments, split.train, name)
+            with rising(measures_memory(group)) as memory, metered() as choosing:
+                choices = tuning.choose(seen)
+            spent = Spent(choosing.seconds, memory.bytes)
     except BaseException as error:
         failed = fail(trials, error)
     if failed:
         yield from failed
     else:
-        yield from tuning.run(choices, rows, choosing.seconds)
+        yield from tuning.run(choices, rows, spent)

@@ -21,6 +21,7 @@ import threading
 import uuid
 from asyncio import CancelledError
 from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -34,6 +35,7 @@ from mlcdr.errors import ConfigError, UserError
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
+from mlcdr.execution.memory import peak
 from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.keys import ENGINE, code_of
@@ -348,10 +350,12 @@ def _work(group: Group, data: DividedData, versions: Mapping[str, str], run: str
         raise ConfigError([f"the run and worker {_address()} differ, restart the workers: {'; '.join(apart)}"])
     if group.keeping is not None and not _mark(group.keeping.folder, run).exists():
         raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent} of the run"])
+    group = replace(group, alone=get_worker().state.nthreads == 1)
     with _lock:
         computer = _computer(data)
     parts = []
     for part in computer.parts(group, PART_SECONDS):
+        part = replace(part, peak=peak())
         parts.append(part)
         if part.seconds >= PART_SECONDS:  # else it is the last
             get_worker().log_event(run, _parts_of_events().dump_json([part]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
 from mlcdr.execution.groups import Group
+from mlcdr.execution.memory import rising
 from mlcdr.execution.rows import Rows
 from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part
@@ -25,7 +26,7 @@ from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import Decoding
 from mlcdr.methods.contracts import LabelSpace, is_fitted_to_scores
 from mlcdr.metrics import BY_LABEL, Counts, Outcome, Scores, evaluate, evaluate_labels, find
-from mlcdr.numerics.memo import metered
+from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
 from mlcdr.processes import protect_process, raise_if_stopped
 
@@ -33,19 +34,43 @@ _FRAMES = -50  # of each traceback that is recorded: the last
 _LONGEST = 20_000  # characters of an error that is recorded
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What was spent on a trial before its fit: wall time, and how many bytes the memory of the process rose."""
+
+    seconds: float = 0.0
+    memory: float = 0.0
+
+
+NOTHING = Spent()
+
+
 def run_trials(
     trials: Iterable[Trial],
     group: Group,
     rows: Rows,
-    seconds: float = 0.0,
+    chosen: Spent = NOTHING,
 ) -> Iterator[TrialResult]:
-    """The score of each trial of a group as it is finished, fit by fit; `seconds` were spent on each before its fit."""
+    """The score of each trial of a group as it is finished, fit by fit; `chosen` was spent on each before its fit."""
     share = group.experiment.share
     if not share:
         trials = [_alone(trial) for trial in trials]
     for family in by_family(trials):
-        own = rows if share else replace(rows, moments=Moments.from_arrays(*rows.moments.rows()))
-        yield from _run_family(family, group, own, seconds)
+        own = unshared(rows, group) if share else replace(rows, moments=Moments.from_arrays(*rows.moments.rows()))
+        yield from _run_family(family, group, own, chosen)
+
+
+def measures_memory(group: Group) -> bool:
+    """Whether the memory of fits is asked for, and can be told from that of others in this process."""
+    needs = [find(metric.name).needs for metric in group.experiment.metrics]
+    return group.alone and "memory" in needs
+
+
+def unshared(rows: Rows, group: Group) -> Rows:
+    """The rows without what other methods have computed of them, where memory is measured: a fit has its own then."""
+    if not measures_memory(group):
+        return rows
+    return replace(rows, moments=replace(rows.moments, memo=Memo()))
 
 
 def _alone(trial: Trial) -> Trial:
@@ -58,7 +83,7 @@ def _run_family(
     trials: Sequence[Trial],
     group: Group,
     rows: Rows,
-    seconds: float,
+    chosen: Spent,
 ) -> list[TrialResult]:
     """Fit once and score the trials that the fit serves."""
     results: list[TrialResult] = []
@@ -71,7 +96,7 @@ def _run_family(
         for trial in trials:
             warned.of_method(trial.method)
             try:
-                results.append(fit.score(trial, seconds))
+                results.append(fit.score(trial, chosen))
             except BaseException as error:
                 results += fail([trial], error)
     return results
@@ -93,21 +118,22 @@ class _Fit:
         self._rows = rows
         self._family = trial.family
         self._estimator = estimator = seeded(build(trial.family), group.experiment.seed, trial)
-        with metered() as fitting:
+        self._metrics = {metric.label: (metric.name, metric.params) for metric in group.experiment.metrics}
+        needs = {find(name).needs for name, _ in self._metrics.values()}
+        self._wanted = needs | {BY_LABEL[name].needs for name in group.experiment.by_label}
+        self._measures = measures_memory(group)
+        with rising(self._measures) as memory, metered() as fitting:
             # the test rows are those that the moments leave out
             output = estimator.output_left_out(rows.moments) if group.keeping is None else None
             if output is None:
                 estimator.fit_moments(rows.moments, own_parts=True)
-        self._fit_seconds = fitting.seconds
+        self._spent = Spent(fitting.seconds, memory.bytes)
         start = time.perf_counter()
         if output is None:
             output = estimator.output(rows.X)
         self._output = output
         self._decoding = Decoding(estimator, output)
         self._output_seconds = time.perf_counter() - start
-        self._metrics = {metric.label: (metric.name, metric.params) for metric in group.experiment.metrics}
-        needs = {find(name).needs for name, _ in self._metrics.values()}
-        self._wanted = needs | {BY_LABEL[name].needs for name in group.experiment.by_label}
         code = code_part(trial.family)
         self._size_parameter = "" if code is None else code.declaration().size_parameter
         self._facts = self._measure_facts()
@@ -129,21 +155,29 @@ class _Fit:
             return space.error_terms(self._rows.Y, self._output)
         return None
 
-    def score(self, trial: Trial, seconds: float) -> TrialResult:
-        """The values of the metrics for a trial; `seconds` were spent on it before."""
+    def score(self, trial: Trial, chosen: Spent) -> TrialResult:
+        """The values of the metrics for a trial; `chosen` was spent on it before."""
         estimator, group, rows = self._estimator, self._group, self._rows
         experiment = group.experiment
         size = self._size(trial)
-        seconds += self._fit_seconds
+        seconds = chosen.seconds + self._spent.seconds
+        memory = [chosen.memory, self._spent.memory]
         if is_fitted_to_scores(estimator.threshold):
-            with metered() as refitting:
+            with rising(self._measures) as risen, metered() as refitting:
                 estimator.threshold_of(size)
             seconds += refitting.seconds
+            memory.append(risen.bytes)
         with metered() as predicting:
             labels = self._decoding.labels(size)
             counts = Counts(rows.Y, labels)
         predict_seconds = self._output_seconds + predicting.seconds
-        outcome = Outcome(counts, fit_seconds=seconds, predict_seconds=predict_seconds, **self._facts)
+        outcome = Outcome(
+            counts,
+            fit_seconds=seconds,
+            predict_seconds=predict_seconds,
+            fit_memory=float(np.max(memory)),  # NaN if one is
+            **self._facts,
+        )
         if self._wanted & {"scores", "top", "any"}:
             found = self._decoding.scores(rows.X, size)
             if found is not None:

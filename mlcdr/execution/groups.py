@@ -21,6 +21,8 @@ class Group:
     split: int
     trials: tuple[Trial, ...]
     keeping: Keeping | None = None
+    alone: bool = True
+    """Whether nothing else computes in the process, so that its memory is that of these trials."""
 
 
 def groups(
@@ -56,12 +58,15 @@ class GroupResult:
         that was passed); empty if it did not.
     warned : sequence of Warned
         The warnings that were given.
+    peak : int
+        The most bytes that the worker has had resident at once since it began; 0 of what the run computes itself.
     """
 
     scores: Sequence[TrialResult]
     seconds: float
     crashed: str = ""
     warned: Sequence[Warned] = ()
+    peak: int = 0
 
     def without(self, keys: Set[str]) -> GroupResult:
         """The part of it that is of other trials."""

@@ -182,11 +182,13 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
 def _list_facts(dataset: Dataset) -> dict[str, Any]:
     """What the manifest says of a data set."""
     counted = dataset.statistics()
+    divided = {} if dataset.n_train is None else {"n_train": dataset.n_train}
     return {
         "checksum": dataset.checksum,
         "n_instances": dataset.n_instances,
         "n_features": dataset.n_features,
         "n_labels": dataset.n_labels,
+        **divided,
         "n_nominal": counted["nominal"],
         "n_numeric": counted["numeric"],
         "label_cardinality": counted["cardinality"],

@@ -14,12 +14,14 @@ from mlcdr.execution.artifacts import Keeping, forget
 from mlcdr.execution.executors import PART_SECONDS, Executor, ExecutorLost, ThisProcess
 from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
+from mlcdr.execution.memory import can_measure
 from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.experiment.moving import with_relative_paths
 from mlcdr.experiment.trials import Trial
+from mlcdr.metrics import find
 from mlcdr.processes import Stop, hold_signals, is_daemonic, protect_process, stop_on_signals
 from mlcdr.results.exports import write_changed
 from mlcdr.results.failures import describe_error
@@ -147,9 +149,16 @@ class _Run:
         if fresh:
             forget(self.folder)
         self.plan = plan
+        self._remark_on_memory()
         report.planned, report.kept, report.done = len(plan.trials), plan.n_kept, len(plan.done)
         self.listener.begin(self.experiment.name, report.planned, report.kept)
         return plan
+
+    def _remark_on_memory(self) -> None:
+        """Say so where memory is asked for, and this system cannot tell it."""
+        asked = [metric.label for metric in self.experiment.metrics if find(metric.name).needs == "memory"]
+        if asked and not can_measure():
+            self.listener.notice(f"{asked[0]}: no value, since only Linux tells it (by /proc/self/clear_refs)")
 
     def compute(self, plan: RunPlan, executor: Executor) -> None:
         """Compute what is pending, record what is finished, and tell the first failure of each method."""
@@ -191,6 +200,7 @@ class _Run:
     def _count(self, result: GroupResult, plan: RunPlan) -> None:
         """Count in the report what was recorded."""
         self.report.computed += len(result.scores)
+        self.report.worker_peak = max(self.report.worker_peak, result.peak)
         self.report.warned += result.warned
         for score in result.scores:
             was_done = score.key in plan.done

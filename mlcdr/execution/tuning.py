@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mlcdr.execution.fitting import run_trials
+from mlcdr.execution.fitting import Spent, run_trials
 from mlcdr.execution.groups import Group
 from mlcdr.execution.rows import Rows
 from mlcdr.experiment.data_source import DividedData
@@ -233,8 +233,8 @@ class Tuning:
                     of_spec.append(error)
         return np.sum(values, axis=0), errors
 
-    def run(self, choices: Sequence[Choice], rows: Rows, seconds: float) -> Iterator[TrialResult]:
-        """The score of each trial, with what was chosen for it, as it is finished; the choice took `seconds`."""
+    def run(self, choices: Sequence[Choice], rows: Rows, spent: Spent) -> Iterator[TrialResult]:
+        """The score of each trial, with what was chosen for it, as it is finished; `spent`: what the choice took."""
         settled = []
         for trial, choice in zip(self._trials, choices, strict=True):
             point = choice.point
@@ -245,7 +245,7 @@ class Tuning:
                 settled.append(replace(trial, spec=without_tune(trial.spec, point)))
         chosen = {trial.key: choice for trial, choice in zip(self._trials, choices, strict=True)}
         settled = _share_fits(settled, self._group.experiment, self._data)
-        for score in run_trials(settled, self._group, rows, seconds):
+        for score in run_trials(settled, self._group, rows, spent):
             yield self._with_choice(score, chosen[score.key])
 
     def _with_choice(self, score: TrialResult, choice: Choice) -> TrialResult:

@@ -46,6 +46,7 @@ from mlcdr.execution import new_worker
 from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import PART_SECONDS, ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
+from mlcdr.execution.memory import peak
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import TrialResult, by_family
@@ -450,7 +451,7 @@ def serve(pipe: Connection, parent: int, data: DividedData | None = None) -> Non
                     computer.prepare(group)
                     pipe.send(_BEGUN)
                     for part in computer.parts(group, PART_SECONDS):
-                        pipe.send(part)
+                        pipe.send(replace(part, peak=peak()))
                     answer: Any = _DONE
                 except UserError as error:  # what is more than a text would be lost on the way
                     answer = (DataError if isinstance(error, DataError) else UserError)(str(error))

@@ -17,16 +17,17 @@ from threadpoolctl import threadpool_info
 from mlcdr import __version__
 from mlcdr.errors import ResultsError
 from mlcdr.execution.artifacts import Keeping
+from mlcdr.execution.memory import as_megabytes, peak
 from mlcdr.execution.plan import RunPlan
 from mlcdr.execution.warned import Warned, gather
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
-from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary
-from mlcdr.results.manifest import Machine, Manifest, RunFacts, TrialCounts
+from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary, write_tried
+from mlcdr.results.manifest import Machine, Manifest, PeakMegabytes, RunFacts, TrialCounts
 from mlcdr.results.stamp import Stamp
 from mlcdr.results.store import Store
-from mlcdr.results.trials import read_by_label, read_chosen, read_scores
+from mlcdr.results.trials import read_by_label, read_chosen, read_scores, read_tried
 from mlcdr.whole_files import write_atomically
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
@@ -67,6 +68,8 @@ class RunReport:
         When it began (UTC, ISO 8601).
     clock : float
         The same by the monotonic clock.
+    worker_peak : int
+        The most bytes that a worker has had resident at once; 0 without workers.
     """
 
     folder: Path
@@ -86,6 +89,7 @@ class RunReport:
     scores: pd.DataFrame | None = None
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
+    worker_peak: int = 0
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
 
 
@@ -111,8 +115,10 @@ def write_results(
     write_summary(folder / "summary.csv", scores)
     if any(spec.tune is not None and not spec.test_search for spec in experiment.methods.values()):
         write_chosen(folder / "chosen.csv", read_chosen(folder, experiment))
+        write_tried(folder / "tried.csv", read_tried(folder, experiment))
     else:
-        _remove(folder / "chosen.csv")  # of an earlier config
+        for name in ("chosen.csv", "tried.csv"):
+            _remove(folder / name)  # of an earlier config
     if experiment.by_label:
         labels = {part.name: part.labels for part in plan.parts}
         write_labels(folder / "labels.csv", read_by_label(folder, experiment), labels)
@@ -185,6 +191,7 @@ def _describe_run(report: RunReport) -> RunFacts:
         started=report.started,
         seconds=round(report.seconds, 3),
         cpu_seconds=round(sum(os.times()[:4]) - report.cpu, 3),  # of this process and its workers that have ended
+        peak_megabytes=PeakMegabytes(run=as_megabytes(peak()), worker=as_megabytes(report.worker_peak)),
         jobs=report.jobs,
         backend=report.backend if report.jobs > 1 or report.backend == "dask" else "none",
         trials=TrialCounts(failed=len(report.failures), **{name: getattr(report, name) for name in counts}),

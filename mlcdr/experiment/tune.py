@@ -299,7 +299,7 @@ class TuneSpec(Strict):
         Raises
         ------
         ValueError
-            When there is no such metric, or it is a time or has no better direction.
+            When there is no such metric, or it is a time or memory or has no better direction.
         """
         wanted = (self.metric or "").removesuffix(ALL_SIZES)
         for metric in metrics:
@@ -310,7 +310,7 @@ class TuneSpec(Strict):
             name, options = resolve(wanted)
         known = []
         for each in METRICS.values():
-            if each.needs != "timing" and each.higher_is_better is not None:
+            if each.needs not in ("timing", "memory") and each.higher_is_better is not None:
                 known.append(each.name)
         if target(name) is None and name not in known:  # a function of one's own has its direction
             listing = list_known(known, "`mlcdr metrics`")

@@ -75,6 +75,7 @@ MEANINGS: dict[str, str] = {
     "rp": "{recall_at_k: {k: 5, of: reachable}}",
     "precision_at": "{precision_at_k: {k: 3}}",
     "time": "fit_seconds, predict_seconds or execution_seconds",
+    "memory": "fit_memory",
 }
 """What is written for a name that means several metrics, or one with options."""
 

@@ -1,4 +1,4 @@
-"""Metrics that describe how a method was fitted: the terms of its bound, its times, its dimensions and clusters."""
+"""Metrics that describe how a method was fitted: terms of its bound, times, memory, dimensions and clusters."""
 
 from __future__ import annotations
 
@@ -75,6 +75,15 @@ METRICS: tuple[Metric, ...] = (
         False,
         lambda o: o.fit_seconds + o.predict_seconds,
         needs="timing",
+    ),
+    Metric(
+        "fit_memory",
+        "the most by which fitting raises the resident memory of the process, MB (10⁶ bytes); measured on Linux only",
+        False,
+        lambda o: o.fit_memory / 10**6,
+        "The data set and what is known of the whole of it, child processes and graphics cards are not counted. All "
+        "sizes of a code have the memory of their one fit; methods share nothing while it is measured.",
+        needs="memory",
     ),
     *(Metric(name, text, None, partial(_fact, name=name), needs="features") for name, text in _FACTS.items()),
     Metric(

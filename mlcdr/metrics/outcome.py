@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[np.float64]"
 Index: TypeAlias = "NDArray[np.intp]"
 
-Needs = Literal["labels", "scores", "top", "probabilities", "any", "bound", "timing", "features"]
+Needs = Literal["labels", "scores", "top", "probabilities", "any", "bound", "timing", "memory", "features"]
 """What a metric is computed from: label sets; all scores; the highest scores of each instance; probabilities; label
-sets, and all scores if there are any; the terms of the bound; times; facts of the fitted method.
+sets, and all scores if there are any; the terms of the bound; times; memory; facts of the fitted method.
 """
 
 
@@ -216,6 +216,8 @@ class Outcome:
     fit_seconds, predict_seconds : float
         Wall time. Work shared by several methods counts in full for each of them. If one fit serves several code sizes,
         each of them gets the time of that fit.
+    fit_memory : float
+        How far fitting raises the resident memory of the process, in bytes; NaN where it was not measured.
     n_dimensions, eigenvalue_share : float or None
         The number of dimensions that the last step of the feature space keeps, and their share of the sum of its
         positive eigenvalues; None without a feature space, or if it does not provide them.
@@ -234,6 +236,7 @@ class Outcome:
     prediction_error: float | None = None
     fit_seconds: float = float("nan")
     predict_seconds: float = float("nan")
+    fit_memory: float = float("nan")
     n_dimensions: float | None = None
     eigenvalue_share: float | None = None
     objective: float | None = None

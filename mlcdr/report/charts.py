@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.report.svg import embed
-from mlcdr.results.frame import LARGEST, summarise
+from mlcdr.results.frame import LARGEST, paths_of, summarise
 from mlcdr.results.results import Results
 from mlcdr.tables import styles
 from mlcdr.tables.axes import mark_values, place_values
@@ -144,16 +144,17 @@ def _list_tried(results: Results, dataset: str) -> pd.DataFrame:
 
     Of a grid that was chosen on the test rows, these are the means under the first metric with a direction.
     """
-    methods = results.experiment.methods.items()
-    criteria = {method: spec.tune.metric for method, spec in methods if spec.tune}
-    tried = results.tried.assign(criterion=results.tried["method"].map(criteria))
+    methods = results.experiment.methods.values()
+    tuned = set().union(*(spec.tune.grid for spec in methods if spec.tune))
+    swept = [path for path in paths_of(results.tried) if path not in tuned]
+    tried = results.tried.dropna(subset="value").drop(columns=[*swept, "chosen"])
     judging = [metric for metric in results.metrics if results.metric_facts(metric).higher_is_better is not None]
     if results.grids and judging:
         scores = results.scores[results.scores["metric"] == judging[0]]
         seen = scores[scores["method"].isin(results.grids)]
-        seen = seen.rename(columns={"metric": "criterion"})
         tried = pd.concat([tried.astype(object), seen.astype(object)])
     tried = tried[tried["dataset"] == dataset].drop(columns=["dataset", "split"])
+    tried = tried.rename(columns={"metric": "criterion"})
     paths = [name for name in tried if name not in ("method", "criterion", "value")]
     tried = tried.fillna(dict.fromkeys(paths, ""))
     points = summarise(tried, ["method", "criterion", *paths])

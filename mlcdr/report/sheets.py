@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlcdr.comparison.comparison import Comparison
 from mlcdr.errors import plural
+from mlcdr.results import metric_facts
 from mlcdr.results.frame import group, make_places, paths_of
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results
@@ -19,6 +20,7 @@ from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.text_format import format_mean, shorten_path
 
 _TIMES = {"fit_seconds": "Fitting", "predict_seconds": "Predicting"}
+_MEMORY = "fit_memory"
 _DIGITS = 4
 _MOST = 5  # values of a tuned parameter that are shown
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
@@ -136,8 +138,8 @@ def _count_values(values: pd.Series) -> str:
 
 
 def tabulate_times(results: Results) -> Sheet | None:
-    """What fitting and predicting took, where the experiment measured it."""
-    measured = [metric for metric in _TIMES if metric in results.metrics]
+    """What time, and memory, fitting and predicting took, where the experiment measured it."""
+    measured = [metric for metric in (*_TIMES, _MEMORY) if metric in results.metrics]
     if not measured:
         return None
     cells = results.summary[results.summary["metric"].isin(measured)]
@@ -147,19 +149,21 @@ def tabulate_times(results: Results) -> Sheet | None:
     for dataset, method in itertools.product(results.datasets, results.methods):
         times: list[str] = []
         for metric in measured:
-            times += _show_time(spent, (dataset, method, metric))
+            mean, total = _show_time(spent, (dataset, method, metric))
+            times += [mean] if metric == _MEMORY else [mean, total]
         rows.append((dataset, method, *times))
     heads = ["Dataset", "Method"]
     for metric in measured:
-        heads += [f"{_TIMES[metric]}, s per trial", f"{_TIMES[metric]}, s in all"]
-    note = (
-        "Wall time. Work that methods share is charged in full to each that uses it, so the sums exceed the run's time."
-    )
-    return make_sheet("Time of each method", heads, rows, 2, (note,))
+        if metric == _MEMORY:
+            heads.append("Fitting, MB")
+        else:
+            heads += [f"{_TIMES[metric]}, s per trial", f"{_TIMES[metric]}, s in all"]
+    notes = metric_facts.list_notes(results.metric_facts(metric) for metric in measured)
+    return make_sheet("Time and memory of each method", heads, rows, 2, notes)
 
 
 def _show_time(spent: pd.DataFrame, key: tuple[str, str, str]) -> tuple[str, str]:
-    """The seconds of one trial, and of all."""
+    """The mean of one trial, and the sum of all."""
     if key not in spent.index:
         return DASH, DASH
     total, n = spent.loc[key]
@@ -176,6 +180,7 @@ def tabulate_runs(manifest: Manifest) -> Sheet | None:
         facts = {
             "Started": show_time(run.started) or None,
             "Seconds": run.seconds,
+            "Peak memory, MB": run.peak_megabytes.largest,
             "Trials computed": run.trials.computed,
             "Failed": run.trials.failed,
             "Jobs": run.jobs,
@@ -185,7 +190,7 @@ def tabulate_runs(manifest: Manifest) -> Sheet | None:
         }
         heads = list(facts)
         rows.append([DASH if fact is None else str(fact) for fact in facts.values()])
-    return make_sheet("Runs that computed trials", heads, rows, 1, left=(5, 6, 7))
+    return make_sheet("Runs that computed trials", heads, rows, 1, left=(6, 7, 8))
 
 
 def show_time(started: str) -> str:

@@ -19,7 +19,18 @@ from pandas.api.types import is_float_dtype
 
 from mlcdr.csv_files import format_csv, is_number, read_csv
 from mlcdr.errors import ResultsError
-from mlcdr.results.frame import CHOSEN, LABELS, LARGEST, SCORES, SUMMARY, drop_undefined, keys_of, paths_of, summarise
+from mlcdr.results.frame import (
+    CHOSEN,
+    LABELS,
+    LARGEST,
+    SCORES,
+    SUMMARY,
+    TRIED,
+    drop_undefined,
+    keys_of,
+    paths_of,
+    summarise,
+)
 from mlcdr.whole_files import is_regular_file, write_atomically
 
 _REPEATED = "a second row for one number"
@@ -91,15 +102,29 @@ def write_summary(path: Path, scores: pd.DataFrame) -> None:
 def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
     """`chosen.csv`: what trials tuned: dataset, method, a column for each swept path, split, parameter, value.
 
-    A swept path that no tuned method has is left out, for its column would be empty.
+    Raises
+    ------
+    ResultsError
+        When the file cannot be written.
+    """
+    write_frame(path, _drop_empty_paths(chosen))
+
+
+def write_tried(path: Path, tried: pd.DataFrame) -> None:
+    """`tried.csv`: the points that trials tried as they tuned (`mlcdr.results.trials.read_tried`).
 
     Raises
     ------
     ResultsError
         When the file cannot be written.
     """
-    empty = [swept for swept in paths_of(chosen) if not any(chosen[swept])]
-    write_frame(path, chosen.drop(columns=empty))
+    write_frame(path, _drop_empty_paths(tried))
+
+
+def _drop_empty_paths(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the swept paths that no tuned method has, for their columns would be empty."""
+    empty = [swept for swept in paths_of(frame) if not any(frame[swept])]
+    return frame.drop(columns=empty)
 
 
 def write_labels(path: Path, found: pd.DataFrame, labels: Mapping[str, Sequence[tuple[str, float]]]) -> None:
@@ -256,3 +281,18 @@ def import_chosen(path: Path) -> pd.DataFrame:
     if is_regular_file(path):
         return read_frame(path, CHOSEN).reset_index(drop=True)
     return pd.DataFrame(columns=["dataset", "method", *CHOSEN])
+
+
+def import_tried(path: Path) -> pd.DataFrame:
+    """What a `tried.csv` says was tried; without the file, nothing.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken.
+    """
+    if not is_regular_file(path):
+        return pd.DataFrame(columns=["dataset", "method", *TRIED])
+    frame = read_frame(path, TRIED, gaps=True)
+    refuse(path, frame, ~frame["chosen"].isin(["True", "False"]), "column chosen: {chosen!r} is neither True nor False")
+    return frame.assign(chosen=frame["chosen"] == "True").reset_index(drop=True)

@@ -2,10 +2,10 @@
 
 The result has the metrics that all folders have, and every data set, method and point of the sweep. A method that
 several folders have under one name is one method if its config is the same in all of them, and so are the numbers
-wherever several have the same cell (but for times, of which the first folder's are taken); else each of them has its
-folder's name too: `PLST (first)`, `PLST (second)`. The folders `TABLE` and `TABLE_large` are parts of one table: their
-methods of one name are one method, whatever the settings, as long as they have no data set in common. A method from a
-folder that sweeps nothing has one number, which stands at all points that another folder swept.
+wherever several have the same cell (but for times and memory, of which the first folder's are taken); else each of them
+has its folder's name too: `PLST (first)`, `PLST (second)`. The folders `TABLE` and `TABLE_large` are parts of one
+table: their methods of one name are one method, whatever the settings, as long as they have no data set in common. A
+method from a folder that sweeps nothing has one number, which stands at all points that another folder swept.
 
 Means are rounded to six digits, as in the record (`mlcdr.papers.stored`): rounding errors win no comparison.
 """
@@ -54,7 +54,7 @@ def join(every: Sequence[Results]) -> Results:
     means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
     summary = joined.summary.assign(mean=means)
     remarks = (*_remark_on_splits(every), *_remark_on_parts(tables))
-    return replace(joined, summary=summary, remarks=remarks)
+    return replace(joined, summary=summary, remarks=remarks, parts=tuple(called.items()))
 
 
 def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
@@ -187,7 +187,7 @@ def _name_methods(tables: Sequence[Table], metrics: Sequence[str]) -> dict[Resul
 
 
 def _agree(every: Sequence[Results], method: str) -> bool:
-    """Whether all mean the same by a method's name: config, swept parameters and, but for times, numbers."""
+    """Whether all mean the same by a method's name: config, swept parameters and, but for times and memory, numbers."""
     first = every[0]
     own = [each.select("method", [method]) for each in every]
     varied = _list_varied(own[0])
@@ -196,8 +196,8 @@ def _agree(every: Sequence[Results], method: str) -> bool:
         if not same_config or _list_varied(each) != varied:
             return False
     means = _list_means(own)
-    times = [metric for metric in first.metrics if first.metric_facts(metric).is_time]
-    means = means[~means["metric"].isin(times)]
+    costs = [metric for metric in first.metrics if first.metric_facts(metric).is_cost]
+    means = means[~means["metric"].isin(costs)]
     cells = group(means, ["dataset", *varied, "metric"])["mean"]
     is_same = are_same(cells.min(), cells.max())
     return bool(is_same.all())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 64 * 2**20  # bytes
 _Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Megabytes = _Seconds
 _Size = Annotated[int, Field(strict=True, gt=0, lt=2**63)]
 
 
@@ -47,6 +48,20 @@ class Machine(_Part):
     cores: int | None = None
 
 
+class PeakMegabytes(_Part):
+    """The most memory that a process of a run has had resident at once since it began, in MB (10⁶ bytes): that of the
+    run, and of its workers the largest; None where there was none.
+    """
+
+    run: _Megabytes | None = None
+    worker: _Megabytes | None = None
+
+    @property
+    def largest(self) -> float | None:
+        """That of the largest process."""
+        return max(self.run or 0.0, self.worker or 0.0) or None
+
+
 class RunFacts(_Part):
     """A run that computed trials: when (`started`, ISO 8601), how long, with how many workers and what versions.
 
@@ -56,6 +71,7 @@ class RunFacts(_Part):
     started: str = ""
     seconds: _Seconds | None = None
     cpu_seconds: _Seconds | None = None
+    peak_megabytes: PeakMegabytes = PeakMegabytes()
     jobs: int | None = None
     backend: str = ""
     trials: TrialCounts = TrialCounts()
@@ -75,6 +91,7 @@ class DatasetFacts(TypedDict, total=False):
     n_instances: _Size
     n_features: _Size
     n_labels: _Size
+    n_train: _Size
     notices: list[str]
 
 

@@ -13,10 +13,10 @@ _WORDS = {"hamming": "Hamming", "brier": "Brier", "f1": "F1", "auc": "AUC", "mcc
 _WORDS |= {"ndcg": "nDCG", "psp": "PSP", "psndcg": "PSnDCG"}
 _NEEDS = {"scores": "scores", "top": "scores", "probabilities": "probabilities"}
 _SHARED = (
-    "work that methods share is charged in full to each of them; the outputs of one method share it. What is known of "
-    "the whole data set (its sums, and which features depend on others) is charged to none."
+    "wall time in seconds. Work that methods share is charged in full to each of them; the outputs of one method share "
+    "it. What is known of the whole data set (its sums, and which features depend on others) is charged to none."
 )
-_NOT_SHARED = "every output was fitted by itself, and methods, points and splits shared nothing."
+_NOT_SHARED = "wall time in seconds. Every output was fitted by itself, and methods, points and splits shared nothing."
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,10 @@ class MetricFacts:
     higher_is_better : bool or None
         None where mlcdr does not know the metric: then nothing is best.
     note : str
-        The options it was computed with, its 0/0 convention, or what a time measures; may be empty.
-    is_time : bool
-        Whether it is a time, of which ratios mean something and differences little.
+        The options it was computed with, its 0/0 convention, or what a cost measures; may be empty.
+    is_cost : bool
+        Whether it is a time or memory, of which ratios mean something and differences little, and which differs from
+        run to run.
     needs : str
         "scores" or "probabilities", where it is not defined of methods without them.
     """
@@ -40,7 +41,7 @@ class MetricFacts:
     title: str
     higher_is_better: bool | None
     note: str
-    is_time: bool = False
+    is_cost: bool = False
     needs: str = ""
 
     @property
@@ -64,14 +65,17 @@ def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
     if metric is None:  # a function of one's own
         recorded = options.get("higher_is_better")
         return MetricFacts(title, recorded if isinstance(recorded, bool) else None, "")
-    is_time = metric.needs == "timing"
     note = metric.convention_of(options)
     if options:
         chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
         note = f"{metric.description}; {chosen}. {note}".rstrip()
-    elif is_time:
+    elif metric.needs == "timing":
         note = _SHARED if experiment.share else _NOT_SHARED
-    return MetricFacts(title, metric.higher_is_better, note, is_time, _NEEDS.get(metric.needs, ""))
+    elif metric.needs == "memory":
+        title += " (MB)"
+        note = f"{metric.description}. {note}"
+    is_cost = metric.needs in ("timing", "memory")
+    return MetricFacts(title, metric.higher_is_better, note, is_cost, _NEEDS.get(metric.needs, ""))
 
 
 def explain_missing(facts: Iterable[MetricFacts]) -> str:

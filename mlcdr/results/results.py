@@ -21,7 +21,7 @@ from mlcdr.errors import ConfigError, ResultsError, report_memory
 from mlcdr.experiment.loading import load_recorded
 from mlcdr.experiment.model import Experiment, value_text
 from mlcdr.results.best import average_repetitions, show_best, take_best, tuned_paths
-from mlcdr.results.exports import NoResults, import_chosen, import_scores, import_summary
+from mlcdr.results.exports import NoResults, import_chosen, import_scores, import_summary, import_tried
 from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import drop_undefined, keys_of, order_columns, paths_of, round_columns, summarise
 from mlcdr.results.manifest import Manifest
@@ -44,10 +44,13 @@ class Results(Means):
         The scores in the folder's record, in full; None where it has none, or the exports are to be read.
     stamp : Stamp or None
         Of the folder when it was opened: what is read later must be of the same run. None of folders that were joined.
+    parts : tuple of (Results, mapping)
+        The folders that were joined, and what each of their methods is called in the whole; empty otherwise.
     """
 
     of_record: pd.DataFrame | None = None
     stamp: Stamp | None = None
+    parts: tuple[tuple[Results, Mapping[str, str]], ...] = ()
 
     def _late(self, found: _Read) -> _Read:
         """`found`, which is read later than the means, if the folder has not changed since."""
@@ -105,9 +108,7 @@ class Results(Means):
 
     @cached_property
     def tried(self) -> pd.DataFrame:
-        """What trials tried as they tuned: dataset, method, split, one column for each tuned path, value.
-
-        The value is that of the criterion. A path that a method does not tune is `""`. Exports have nothing of it.
+        """What trials tried as they tuned (`mlcdr.results.trials.read_tried`).
 
         Raises
         ------
@@ -115,7 +116,7 @@ class Results(Means):
             When it cannot be read.
         """
         if self.of_record is None:
-            return pd.DataFrame(columns=["dataset", "method", "split", "value"])
+            return self.in_order(self._late(import_tried(self.folder / "tried.csv")))
         return self.in_order(self._late(read_tried(self.folder, self.experiment)))
 
     @property

@@ -43,7 +43,7 @@ try:
 except ImportError:  # no such lock on this system: the second of two runs at once waits for SQLite's own
     fcntl = None  # type: ignore[assignment]
 
-EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "labels.csv", "manifest.json", "report.html")
+EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "tried.csv", "labels.csv", "manifest.json", "report.html")
 """Files of a results folder that are made from the record."""
 
 Place = tuple[str, str, Point, int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.experiment.model import Experiment
-from mlcdr.results.frame import CHOSEN
+from mlcdr.results.frame import CHOSEN, TRIED
 from mlcdr.results.record import read_planned
 from mlcdr.results.record_file import DONE, PLACE, NoRecord, reading, rows
 
@@ -99,26 +100,29 @@ def read_tried(folder: Path, experiment: Experiment) -> pd.DataFrame:
     Returns
     -------
     frame
-        dataset, method, split, one column for each tuned path (`""` where a method does not tune it), value: that of
-        the criterion.
+        dataset, method, the experiment's varied paths and the tuned ones (`""` where a method does not have one),
+        split, metric (the criterion), value (its mean over the folds of the choice, NaN where a fit failed), and
+        chosen: whether the trial took it. A choice that serves all splits stands at the first of them.
 
     Raises
     ------
     ResultsError
         As `read_chosen`.
     """
-    points = []
-    values = []
-    trials = _read_trials(folder, experiment, "tried") if _tunes(experiment) else []
-    for (dataset, method, *_, split), tried in trials:
+    metrics = {name: spec.tune.metric for name, spec in experiment.methods.items() if spec.tune is not None}
+    tuned: dict[str, None] = {}
+    found = []
+    trials = _read_trials(folder, experiment, "tried", "chosen") if _tunes(experiment) else []
+    for (dataset, method, *at, split), tried, chosen in trials:
+        place = {"dataset": dataset, "method": method, **dict(zip(experiment.varied, at, strict=True))}
         for point, value in tried:
-            if value is not None:
-                points.append({"dataset": dataset, "method": method, "split": split, **point})
-                values.append(value)
-    if not points:
-        return pd.DataFrame(columns=["dataset", "method", "split", "value"])
-    found = pd.DataFrame(points).fillna("")
-    return found.assign(value=values)
+            tuned |= dict.fromkeys(point)
+            known = math.nan if value is None else value
+            found.append({**place, **point, "split": split, "value": known, "chosen": point == chosen})
+    columns = dict.fromkeys(["dataset", "method", *experiment.varied, *tuned, *TRIED])
+    frame = pd.DataFrame(found, columns=list(columns))
+    paths = dict.fromkeys([*experiment.varied, *tuned], "")
+    return frame.fillna(paths).assign(metric=frame["method"].map(metrics))
 
 
 def read_by_label(folder: Path, experiment: Experiment) -> pd.DataFrame:
@@ -148,17 +152,17 @@ def _tunes(experiment: Experiment) -> bool:
     return any(spec.tune is not None for spec in experiment.methods.values())
 
 
-def _read_trials(folder: Path, experiment: Experiment, column: str) -> list[tuple[Any, Any]]:
+def _read_trials(folder: Path, experiment: Experiment, column: str, *more: str) -> list[tuple[Any, ...]]:
     """The place of each finished trial (data set, method, value of each varied path, split) that has something in a
-    column of JSON, and what.
+    column of JSON, and what; then what `more` columns of it have.
     """
     varied = experiment.varied
     trials = []
     is_filled = f"{column} NOT IN ('{{}}', '[]')"
-    for dataset, method, point, split, found in read_planned(folder, DONE, *PLACE, column, where=is_filled):
+    for dataset, method, point, split, *found in read_planned(folder, DONE, *PLACE, column, *more, where=is_filled):
         values = dict(point)
         at = [values.get(path, "") for path in varied]
-        trials.append(((dataset, method, *at, split), found))
+        trials.append(((dataset, method, *at, split), *found))
     return trials
 
 

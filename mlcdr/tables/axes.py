@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from mlcdr.tables.text_format import shorten_name
@@ -18,6 +20,8 @@ _LETTERS = 19  # letters per inch below a panel
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _SLANTED = 30  # letters below a panel from which on they are set on a slant
 _PANEL = 36  # letters of the width of a panel
+_SHORT = 5  # letters of a value that may stand at a logarithmic axis
+_FEWEST = 3  # ticks of a logarithmic axis
 
 
 def place_values(values: Sequence[str]) -> list[float]:
@@ -31,12 +35,19 @@ def place_values(values: Sequence[str]) -> list[float]:
 
 
 def mark_values(ax: Axes, values: Sequence[str]) -> None:
-    """Put a tick at each value of a swept path; round numbers where there is no room for all of them."""
+    """Put a tick at each value of a swept path; round numbers where there is no room for all of them.
+
+    On a logarithmic axis round numbers stand where values are long, such as those that are drawn at random; if short
+    values have no room, some of them are left out.
+    """
     places = place_values(values)
     names = [shorten_name(value) for value in values]
     logarithmic = ax.get_xscale() == "log"
-    ticks = _choose_ticks(np.log(places) if logarithmic else places, names, _count_letters(ax))
-    if len(ticks) == len(values) or logarithmic:
+    room = _count_letters(ax)
+    ticks = _choose_ticks(np.log(places) if logarithmic else places, names, room)
+    if logarithmic and max(map(len, names)) > _SHORT:
+        mark_powers(ax.xaxis, room // (_SHORT + 1))
+    elif len(ticks) == len(values) or logarithmic:
         shown = [names[k] for k in ticks]
         ax.set_xticks([places[k] for k in ticks], shown, parse_math=False)
         ax.xaxis.set_minor_locator(NullLocator())
@@ -57,13 +68,49 @@ def mark_names(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
             label.set(horizontalalignment="right", rotation_mode="anchor")
 
 
+def mark_powers(axis: Axis, most: int = 6) -> None:
+    """Put `most` ticks, or fewer, at round numbers of a logarithmic axis."""
+    axis.set_major_locator(_RoundLocator(max(most, _FEWEST)))
+    axis.set_major_formatter(FuncFormatter(_write_number))
+    axis.set_minor_locator(NullLocator())
+
+
+class _RoundLocator(Locator):
+    """Round numbers of a logarithmic axis: powers of ten; with their double and their half, where these are few; and
+    where the axis is short the numbers that a linear one has.
+    """
+
+    def __init__(self, most: int):
+        self._most = most
+
+    def __call__(self) -> Sequence[float]:
+        """The ticks of the axis as it is."""
+        assert self.axis is not None, "it is set by an axis"
+        low, high = self.axis.get_view_interval()
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """The ticks from one number to another."""
+        low, high = sorted((vmin, vmax))
+        powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        for digits in ([1.0], [1.0, 2.0, 5.0]):
+            ticks = np.outer(powers, digits).ravel()
+            ticks = ticks[(ticks >= low) & (ticks <= high)]
+            if len(ticks) >= _FEWEST:
+                return ticks[:: math.ceil(len(ticks) / self._most)].tolist()
+        linear = np.asarray(MaxNLocator(self._most, steps=[1, 2, 5, 10]).tick_values(low, high))
+        return linear[(linear >= low) & (linear <= high)].tolist()
+
+
+def _write_number(number: float, _: int) -> str:
+    return f"{number:g}"
+
+
 def stretch_times(ax: Axes, scale: str) -> None:
     """Make the horizontal axis logarithmic, if that is asked for or its points are of very unlike size."""
     if scale == "log" or _spans_decades(ax):
         ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-        ax.xaxis.set_minor_locator(NullLocator())
+        mark_powers(ax.xaxis, _count_letters(ax) // (_SHORT + 1))
 
 
 def label_below(ax: Axes, label: str, parse_math: bool) -> None:

@@ -19,7 +19,7 @@ A table's keys, all but `kind` and `columns` with a default:
     metrics: [accuracy, f1]                # likewise, where `metric` is among the rows or columns
     headers: {dataset: Dataset, method: Algorithm, first: "$M$ = {value}", other: "{value}", percent_of: "$K$"}
     spread: standard_error                 # or std, none
-    digits: 4                              # without: 4, and of times as many as show two of the shortest
+    digits: 4                              # without: 4, and of times and memory as many as show two of the smallest
     bold: one_standard_error               # or best, none
     names: {scene: "scene‡", hamming_loss: HL}   # how data sets, methods and metrics are called in it
     settings: {IDSR: "({dual_space.n_features},{dual_space.n_labels})"}   # set behind a number that is the best of a
@@ -71,7 +71,8 @@ What is drawn, and what `x` is for it (`auto`, the default: what comes first her
 - `boxes`: the single splits of each method, grouped by a swept path, by `dataset`, or (`method`) side by side:
   quartiles, median, whiskers to the furthest split within 1.5 times the box, the others as dots.
 - `bars`: means in the same groups.
-- `scatter`: means against the mean of the metric `x`, a time; a method's points along a sweep are joined.
+- `scatter`: means against the mean of the metric `x`, a time or `fit_memory`; a method's points along a sweep are
+  joined.
 - `heatmap`: the means of one method over two swept paths, `x` (the last) and `y` (the one before); the brighter, the
   better; the best framed.
 

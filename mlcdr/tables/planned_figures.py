@@ -126,7 +126,7 @@ def open_layout(results: Results, entry: LayoutSpec) -> Spot:
 
 def list_judged(results: Results) -> list[str]:
     """The metrics that are no times."""
-    return [metric for metric in results.metrics if not results.metric_facts(metric).is_time]
+    return [metric for metric in results.metrics if not results.metric_facts(metric).is_cost]
 
 
 def lacks_any(results: Results, method: str, paths: Sequence[str]) -> bool:

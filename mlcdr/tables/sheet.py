@@ -220,7 +220,7 @@ class ShownSheet(Shown):
         return _NOTEBOOK.format(self.sheet.html())
 
 
-_MEASURED = ("mean", "ours", "old")
+_MEASURED = ("mean", "ours", "old", "better_by")
 """The first column that holds results: an empty text there, or behind it, is a gap; before it, a parameter that a
 method does not have."""
 

@@ -136,10 +136,14 @@ class Spot:
             label = self.name_metric(self.metric) if self.metric else "value"
         ax.set_ylabel(label + _SHARES[self.layout.normalise], parse_math=bool(self.label))
         ax.set_yscale(self.layout.y_scale)
+        if self.layout.y_scale == "log":
+            from mlcdr.tables.axes import mark_powers  # it draws; all else here is known without
+
+            mark_powers(ax.yaxis)
 
     def label_path(self, ax: Axes) -> None:
         """Label the horizontal axis of a swept path."""
-        from mlcdr.tables.axes import label_below  # it draws; all else here is known without
+        from mlcdr.tables.axes import label_below  # it draws, too
 
         layout = self.layout
         own = layout.x_label

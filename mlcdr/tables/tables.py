@@ -120,15 +120,15 @@ def _write_rows(plan: Arrangement, marks: Marks) -> list[list[Text]]:
 
 
 def _choose_digits(plan: Arrangement) -> dict[str, int]:
-    """Decimal places of each metric: the layout's; or 4; for times as many as show two digits of the shortest."""
+    """Decimal places of each metric: the layout's; or 4; of a cost as many as show two digits of the smallest."""
     if plan.layout.digits is not None:
         return dict.fromkeys(plan.facts, plan.layout.digits)
     digits = dict.fromkeys(plan.facts, 4)
     for metric, facts in plan.facts.items():
         means = plan.cells.loc[plan.cells["metric"] == metric, "mean"]
-        shortest = means[means > 0].min()
-        if facts.is_time and not math.isnan(shortest):
-            two_digits = 1 - math.floor(math.log10(shortest))
+        smallest = means[means > 0].min()
+        if facts.is_cost and not math.isnan(smallest):
+            two_digits = 1 - math.floor(math.log10(smallest))
             digits[metric] = min(max(1, two_digits), 6)
     return digits
 

@@ -96,25 +96,26 @@ def test_what_lies_within_the_margin_is_no_regression(tmp_path):
     assert both(tmp_path / "c", old, exactly, margin=0.01).cells["change"][0] == "same"
 
 
-def test_times_are_ratios(tmp_path):
+@pytest.mark.parametrize("cost", [TIME, "fit_memory"])
+def test_times_and_memory_are_ratios(tmp_path, cost):
     rng = np.random.default_rng(5)
-    old = {("d", m, TIME): 0.01 * np.exp(rng.normal(0, 0.05, 10)) for m in "ABC"}
+    old = {("d", m, cost): 0.01 * np.exp(rng.normal(0, 0.05, 10)) for m in "ABC"}
     new = {key: values * f for (key, values), f in zip(old.items(), (1.4, 2.0, 0.5), strict=True)}
     new = {key: values * np.exp(rng.normal(0, 0.05, 10)) for key, values in new.items()}
     got = both(tmp_path, old, new)
     assert list(got.cells["change"]) == ["same", "worse", "better"]
-    ratio = np.exp(np.mean(np.log(new["d", "B", TIME]) - np.log(old["d", "B", TIME])))
+    ratio = np.exp(np.mean(np.log(new["d", "B", cost]) - np.log(old["d", "B", cost])))
     assert math.exp(got.cells["loss"][1]) == pytest.approx(ratio)
     assert f"× {ratio:.2f}" in got.terminal(120)
     overall = np.exp(np.mean(got.cells["loss"]))
-    assert f"fit_seconds: × {overall:.2f} in the geometric mean of 3 cells." in got.terminal(120)
+    assert f"{cost}: × {overall:.2f} in the geometric mean of 3 cells." in got.terminal(120)
 
 
 def test_zero_times_have_no_ratio(tmp_path):
     old = {("d", "A", TIME): np.zeros(10), ("d", "B", TIME): np.ones(10)}
     got = both(tmp_path, old, old)
     assert len(got.cells) == 1
-    assert "1 times are zero, and have no ratio." in got.remarks
+    assert "1 cells of times or memory are zero, and have no ratio." in got.remarks
 
 
 def test_a_single_split_is_untested(tmp_path):

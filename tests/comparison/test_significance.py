@@ -113,7 +113,7 @@ def test_no_tests_over_one_data_set(tmp_path, array):
     got = compared(tmp_path, np.array(array))
     assert got.significance is None
     assert diagrams.write_all(got, tmp_path / "out") == []
-    said = any(note.startswith("No tests:") for note in got.sheet.notes)
+    said = any(note.startswith("No tests over data sets:") for note in got.sheet.notes)
     assert said == bool(got.ranked)
     with pytest.raises(ValueError, match="no tests"):
         got.pairs()

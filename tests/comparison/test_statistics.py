@@ -263,3 +263,89 @@ def test_no_spread_and_one_split():
     assert math.isnan(module.corrected_t([0.1], 0.1))
     with pytest.raises(ValueError, match="no difference"):
         module.corrected_t([], 0.1)
+
+
+def test_two_sided_it_is_twice_the_smaller_tail():
+    d = np.random.default_rng(4).normal(0.1, size=(3, 30))
+    expected = [2 * min(module.corrected_t(row, 0.25), module.corrected_t(-row, 0.25)) for row in d]
+    assert module.corrected_t_two_sided(d, 0.25) == pytest.approx(expected)
+    same = module.corrected_t_two_sided(np.array([[0.1, 0.1, 0.1], [0.0, 0.0, 0.0]]), 0.25)
+    assert same[0] == 0
+    assert math.isnan(same[1])
+    assert math.isnan(module.corrected_t_two_sided(np.array([0.1]), 0.25))
+
+
+# -------------------------------------------------------------------- five times two folds
+
+
+def test_the_combined_f_test_is_alpaydins_formula():
+    """Written out as in the paper, one repeat after the other; its critical value at 0.05 is 4.74."""
+    d = np.random.default_rng(5).normal(0.3, size=10)
+    numerator, denominator = 0.0, 0.0
+    for one, other in zip(d[::2], d[1::2], strict=True):
+        mean = (one + other) / 2
+        numerator += one**2 + other**2
+        denominator += (one - mean) ** 2 + (other - mean) ** 2
+    expected = stats.f.sf(numerator / (2 * denominator), 10, 5)
+    swapped = d.reshape(5, 2)[:, ::-1].ravel()
+    assert module.five_times_two_f(np.array([d, swapped, -d])) == pytest.approx([expected] * 3)
+    at = np.sqrt(4.74) * np.array([0.0, 1.0] * 5) + np.array([1.0, 0.0] * 5)  # one fold of 1, one of √4.74
+    f = (5 + 5 * 4.74) / (5 * (np.sqrt(4.74) - 1) ** 2)
+    assert module.five_times_two_f(at) == pytest.approx(stats.f.sf(f, 10, 5))
+    constant = module.five_times_two_f(np.array([[0.1] * 10, [0.0] * 10]))
+    assert constant[0] == 0
+    assert math.isnan(constant[1])
+
+
+# -------------------------------------------------------------------- the Bayesian correlated t test
+
+# By `CorrelatedTTest.probs` of baycomp 1.0 (Benavoli et al. 2017): differences over ten folds, rope, and how likely the
+# first is better, practically equal and worse.
+_BAYCOMP = np.random.default_rng(3)
+OF_BAYCOMP = [
+    (_BAYCOMP.normal(0.01, 0.03, size=10), 0.0, (0.6056183744699162, 0.0, 0.3943816255300838)),
+    (_BAYCOMP.normal(0.01, 0.03, size=10), 0.01, (0.2896830147752984, 0.6685466096254794, 0.04177037559922214)),
+    (_BAYCOMP.normal(0.01, 0.03, size=100), 0.01, (0.4866776477975861, 0.47407201705403024, 0.03925033514838372)),
+]
+
+
+@pytest.mark.parametrize(("d", "rope", "expected"), OF_BAYCOMP)
+def test_it_is_the_test_of_its_authors(d, rope, expected):
+    assert module.bayesian_correlated_t(d, 1 / 9, rope)[::-1] == pytest.approx(expected, abs=1e-9)
+    assert module.bayesian_correlated_t(-d, 1 / 9, rope) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_mean_that_is_certain():
+    d = np.array([[0.1] * 4, [-0.1] * 4, [0.05] * 4, [0.0] * 4])
+    assert module.bayesian_correlated_t(d, 0.25, 0.05).tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
+    assert module.bayesian_correlated_t(d[3], 0.25).tolist() == [0.5, 0, 0.5]
+    assert np.isnan(module.bayesian_correlated_t(np.array([0.1]), 0.25)).all()
+    with pytest.raises(ValueError, match="missing"):
+        module.bayesian_correlated_t(np.array([0.1, math.nan]), 0.25)
+
+
+# -------------------------------------------------------------------- zeros of Wilcoxon's test
+
+
+@pytest.mark.parametrize("d", [[0, 2, 2, 2, -2, -5, 7, 7], [0, 0, 0, 1, -3, 4], [4, 0, 0], [1, -2, 3]])
+def test_pratts_zeros_take_the_lowest_ranks(d):
+    """All 2ⁿ patterns of signs of the differences that are not zero, with the ranks that zeros leave them."""
+    ranks = stats.rankdata(np.abs(d))[np.array(d) != 0]
+    kept = np.array([x for x in d if x])
+    low = min(ranks[kept > 0].sum(), ranks[kept < 0].sum())
+    sums = [ranks[np.array(signs, dtype=bool)].sum() for signs in itertools.product((0, 1), repeat=len(kept))]
+    assert module.wilcoxon(d, "pratt") == pytest.approx(min(1.0, 2 * np.mean(np.array(sums) <= low)))
+    effect = (ranks[kept > 0].sum() - ranks[kept < 0].sum()) / ranks.sum()
+    assert module.rank_biserial(d, "pratt") == pytest.approx(effect)
+
+
+def test_pratts_test_of_many_is_scipys():
+    d = np.random.default_rng(2).normal(0.2, size=120).round(1)
+    d[:15] = 0
+    with np.errstate(all="ignore"):
+        try:
+            expected = stats.wilcoxon(d, zero_method="pratt", method="asymptotic")
+        except ValueError:  # its name in scipy before 1.15
+            expected = stats.wilcoxon(d, zero_method="pratt", method="approx")
+    assert module.wilcoxon(d, "pratt") == pytest.approx(expected.pvalue)
+    assert module.wilcoxon(d) != pytest.approx(expected.pvalue)

@@ -13,13 +13,14 @@ from sklearn.dummy import DummyRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import HalvingGridSearchCV
 
+import mlcdr
 from mlcdr.execution.runner import run
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.tune import Distribution, TuneSpec
 from mlcdr.report import report as report_page
 from mlcdr.results.trials import read_tried
 from tests.execution.test_tune import ALPHAS, Noting, arff, config, dense, plain_criterion, tuned
-from tests.small import FOUR
+from tests.small import FOUR, SIZES
 
 __all__ = ["arff"]  # a fixture
 
@@ -149,10 +150,29 @@ def test_what_was_tried_is_recorded_with_its_criterion(arff: Path, tmp_path: Pat
     X, Y, _ = dense(arff, experiment)
     sums = [plain_criterion(X, Y, "tiny, tuning", alpha) / 4 for alpha in ALPHAS]
     np.testing.assert_allclose(found.query("method == 'B'")["value"], sums)
+    assert found.groupby(["method", "split"])["chosen"].sum().eq(1).all()
+    best = found.query("method == 'B'").sort_values("value", kind="stable")
+    assert best["chosen"].tolist() == [True, False, False, False]
+    results = mlcdr.open_results(report.folder)
+    assert list(results.tried) == ["dataset", "method", "learner.alpha", "split", "metric", "value", "chosen"]
+    assert results.tried["metric"].tolist() == ["f1"] * 24 + ["hamming_loss"] * 4
+    assert results.tried["chosen"].tolist() == found["chosen"].tolist()
+    np.testing.assert_allclose(results.tried["value"], found["value"], rtol=1e-11)
     page = report_page.make_page(report.folder)
     assert "tiny: the points tried" in page
     shown = re.findall(r"<title>(.), learner\.alpha", page)
     assert (shown.count("A"), shown.count("B")) == (4, 4)
+
+
+def test_a_point_that_fails_is_tried_too_and_has_no_value(arff: Path, tmp_path: Path) -> None:
+    path = "feature_space.n_components"
+    tune = {"grid": {path: [99, 12]}, "folds": 3}
+    methods = {"A": {"feature_space": "pca", "learner": "least_squares", "tune": tune}, "PLST": FOUR["PLST"]}
+    tried = mlcdr.open_results(run(config(arff, methods, sweep={SIZES: [1, 2]}), tmp_path).folder).tried
+    assert SIZES not in tried, "no tuned method has it"
+    assert tried[path].tolist() == [99, 12] * 6
+    assert (tried["value"].isna() == (tried[path] == 99)).all()
+    assert (tried["chosen"] == (tried[path] == 12)).all()
 
 
 def test_the_budget_is_said_before_a_run(arff: Path, tmp_path: Path) -> None:

@@ -163,7 +163,9 @@ def test_a_linked_folder_is_not_written_into(
         refused(outcome, f"{name}: a symbolic link")
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "experiment.yaml", "scores.csv", "summary.csv", "chosen.csv"])
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "experiment.yaml", "scores.csv", "summary.csv", "chosen.csv", "tried.csv"]
+)
 @pytest.mark.parametrize("command", ["table", "report", "retry"])
 def test_a_link_is_not_read(folder: Path, tmp_path: Path, name: str, command: str, mlcdr: Command) -> None:
     """What it leads to might be shown in report.html, which is sent on."""

@@ -30,6 +30,7 @@ def test_an_option_that_changes_what_counts_at_0_has_a_convention_of_its_own() -
 
 BOUND = {"encoding_error", "prediction_error", "loss_bound"}
 TIMES = {"fit_seconds", "predict_seconds", "execution_seconds"}
+MEMORY = {"fit_memory"}
 OF_SETS = {"hamming_score", "exact_match", "accuracy", "precision", "recall", "f1", "hamming_loss", "zero_one_loss"}
 STATISTICS = ("precision", "recall", "specificity", "f1", "jaccard", "balanced_accuracy", "kappa", "mcc")
 OF_SETS |= {f"{average}_{name}" for average in ("macro", "micro") for name in STATISTICS}
@@ -37,7 +38,9 @@ TOP = {"one_error", "precision_at_k", "recall_at_k", "ndcg_at_k", "psp_at_k", "p
 RANKINGS = {"coverage", "ranking_loss", "label_ranking_average_precision", "r_precision", "example_auc"}
 RANKINGS |= {f"{average}_{name}" for average in ("macro", "micro") for name in ("auc", "average_precision")}
 PROBABILITIES = {"log_loss", "brier_score"}
-LOSSES = {"hamming_loss", "zero_one_loss", "one_error", "coverage", "ranking_loss"} | PROBABILITIES | BOUND | TIMES
+LOSSES = (
+    {"hamming_loss", "zero_one_loss", "one_error", "coverage", "ranking_loss"} | PROBABILITIES | BOUND | TIMES | MEMORY
+)
 SCORES = (OF_SETS | TOP | RANKINGS) - LOSSES
 SIZES = {"n_dimensions", "eigenvalue_share", "objective", "n_clusters", "cluster_instances", "cluster_labels"}
 
@@ -54,5 +57,5 @@ def test_every_metric_says_what_it_is_computed_from():
     found = {kind: {name for name in needs if needs[name] == kind} for kind in set(needs.values())}
     assert found == {
         "labels": OF_SETS, "scores": RANKINGS, "top": TOP, "probabilities": PROBABILITIES,
-        "bound": BOUND, "timing": TIMES, "features": SIZES,
+        "bound": BOUND, "timing": TIMES, "memory": MEMORY, "features": SIZES,
     }  # fmt: skip

@@ -195,6 +195,13 @@ def test_nothing_swept_means_no_curves_and_times_stand_where_they_were_measured(
     assert "were not timed apart" in page_of(folder_of(tmp_path / "other")).text
 
 
+def test_memory_stands_with_the_times(tmp_path):
+    values = {("yeast", "A", "fit_memory"): [10.0, 30.0], ("yeast", "A", "f1"): [0.5, 0.5]}
+    page = page_of(write_folder(tmp_path / "trial", experiment(["yeast"], ["A"], ["f1", "fit_memory"]), values))
+    assert re.search(r"Fitting, MB\s*yeast\s*A\s*20\b", page.text)
+    assert "MB (10⁶ bytes)" in page.text
+
+
 def test_of_two_swept_paths_the_last_runs_across_and_each_value_of_the_other_has_a_chart(tmp_path, monkeypatch):
     monkeypatch.setattr(charts, "_SETTINGS", 2)
     swept = {"learner.alpha": ["0.1", "1", "10"], PATH: ["1", "2"]}

@@ -154,6 +154,7 @@ def test_the_command_joins_and_writes(tmp_path, mlcdr):
     stems = {
         "accuracy": ["csv", "md", "tex"],
         "accuracy_pairs": ["csv", "md", "tex"],
+        "accuracy_within": ["csv", "md", "tex"],
         **{f"accuracy_{name}": ["png", "svg"] for name in ("cd_nemenyi", "cd_wilcoxon_holm", "matrix")},
     }
     expected = sorted(f"{stem}.{ending}" for stem, endings in stems.items() for ending in endings)

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from mlcdr.comparison.comparison import compare_methods
@@ -14,6 +15,7 @@ from mlcdr.comparison.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from mlcdr.tables import canvas, figures, layouts
+from mlcdr.tables.axes import mark_powers
 from tests.results_folders import (
     PATH,
     PERCENTS,
@@ -155,6 +157,33 @@ def test_a_logarithmic_axis(tmp_path):
     assert list(ax.get_xticks(minor=True)) == []
     with pytest.raises(ResultsError, match="x_scale: log shows positive values only, and label_space"):
         render_figure(load(tmp_path / "zero", ("0", "1")), {**CURVES, "x_scale": "log"}, "yeast")
+
+
+def test_long_values_of_a_logarithmic_axis_have_round_ticks(tmp_path):
+    drawn = ("0.0031622776601683794", "0.0123", "1.7", "31.622776601683793", "4487.51")
+    got = load(tmp_path, drawn)
+    ax = render_figure(got, {**CURVES, "x_scale": "log", "y_scale": "log"}, "yeast").axes[0]
+    shown = [tick for tick in ax.get_xticks() if ax.get_xlim()[0] <= tick <= ax.get_xlim()[1]]
+    assert shown == pytest.approx([0.01, 0.1, 1, 10, 100, 1000])
+    assert ax.xaxis.get_major_formatter()(0.01, 0) == "0.01"
+    assert list(ax.get_yticks(minor=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most", "expected"),
+    [
+        (0.5, 2000, 6, [1, 10, 100, 1000]),
+        (3, 40, 6, [5, 10, 20]),
+        (0.195, 0.242, 6, [0.2, 0.21, 0.22, 0.23, 0.24]),
+        (1e-6, 1e6, 5, [1e-6, 1e-3, 1, 1e3, 1e6]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_are_round(low, high, most, expected):
+    (ax,) = Figure().subplots(1, 1, squeeze=False)[0]
+    ax.set_yscale("log")
+    ax.set_ylim(low, high)
+    mark_powers(ax.yaxis, most)
+    assert ax.get_yticks() == pytest.approx(expected)
 
 
 def test_values_too_near_each_other_have_no_tick_each(tmp_path):
@@ -350,6 +379,9 @@ def test_means_against_time(tmp_path):
     joined = {line.get_label(): line.get_xydata().tolist() for line in swept.lines}
     assert joined["A"] == [[211, 111], [212, 112], [213, 113]]
     assert joined["C"] == [[205, 105]]
+    got = not_swept(tmp_path / "memory", metrics=("f1", "fit_memory"))
+    against = render_figure(got, {"layout": "time", "x": "fit_memory", "metric": "f1"}, "yeast")
+    assert against.axes[0].get_xlabel() == "fit memory (MB) (mean)"
 
 
 def test_the_figures_that_fit_an_experiment(tmp_path):

@@ -361,7 +361,7 @@ def test_the_times_stand_where_the_paper_has_them(tmp_path):
         ["IDSR (D = 60% of M)", "170.310", "324.860", "383.250"],
         ["IDSR (D = 100% of M)", "449.110", "735.240", "982.160"],
     ]
-    assert any("every output was fitted by itself" in note for note in table.sheet.notes)
+    assert any("Every output was fitted by itself" in note for note in table.sheet.notes)
     shared = render_table(times(tmp_path / "shared", share=True), TIMES)
     assert any("charged in full to each" in note for note in shared.sheet.notes)
 
