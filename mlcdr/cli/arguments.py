@@ -71,6 +71,9 @@ Quiet = Annotated[bool, switch("Print nothing but errors.", "--quiet", "-q")]
 Trust = Annotated[
     bool, switch("Import modules named in the config from any folder; only for code that you trust.", "--trust")
 ]
+TrustCommands = Annotated[
+    bool, switch("Run the commands that the config names; only if you know what they do.", "--trust")
+]
 Metric = Annotated[str | None, option("METRIC", "Show this metric only.")]
 DataSet = Annotated[str, argument("DATASET", "A data set, or the path of its file.")]
 DataOptions = Annotated[
