@@ -429,6 +429,7 @@ def config() -> str:
             rows.append(f"| `{part}` | {names}; or a dotted path to a class{several} |")
     parts += [
         "\n".join(rows) + "\n",
+        "Another program is a learner, too: `{external: {command: …}}` ([how to](how-to/other-programs.md)).\n",
         "A percentage, for a component of mlcdr, is a share of what there is to choose from:",
     ]
     parts += [
