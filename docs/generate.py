@@ -353,7 +353,7 @@ def metrics() -> str:
         "\n## The same elsewhere\n",
         "The names that metrics of other programs have here, or why they are missing.\n",
     ]
-    with (FOLDER / "metrics_elsewhere.csv").open(encoding="utf-8", newline="") as file:
+    with (FOLDER.parent / "mlcdr" / "metrics" / "elsewhere.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     named = [[f"`{row[0]}`" if row[0] != "none" else "none", *row[1:]] for row in rows]
     parts += ["| " + " | ".join(map(_cell, row)) + " |" for row in (header, ["---"] * len(header), *named)]
