@@ -112,6 +112,11 @@ def test_the_files_are_read_back_as_they_were(form: str, tmp_path: Path) -> None
     written = load_dataset(str(train), **({"labels": ["y1", "y2", "y3"]} if form == "csv" else {}))
     np.testing.assert_array_equal(np.asarray(written.X.toarray() if sp.issparse(written.X) else written.X), X)
     np.testing.assert_array_equal(np.asarray(written.Y.toarray() if sp.issparse(written.Y) else written.Y), Y)
+    if form == "meka":  # in the relation's name, the number of labels, below 0 as they come last
+        assert train.read_text().startswith('@RELATION "rows: -C -3"\n')
+    if form == "arff":
+        names = (tmp_path / "files" / "rows.xml").read_text()
+        assert [names.count(f'<label name="y{k}">') for k in range(5)] == [0, 1, 1, 1, 0]
 
 
 # -------------------------------------------------------------------- what it may write

@@ -34,12 +34,7 @@ class CommandFailed(UserError):
 
 
 class Program(Part):
-    """Base of the learners that are a command.
-
-    `fit` keeps the training rows. The command is run when rows are predicted: the training rows and the rows to predict
-    are written into a temporary folder, and its predictions are read from there. Those of the latest rows are kept, so
-    that label sets and scores cost one run. So the seconds of a fit are next to none, and those of a prediction are the
-    program's start, training and prediction, with the writing and reading of the files.
+    """Base of the learners that are a command; `External` says when it is run, and what it gets and gives.
 
     Parameters
     ----------
