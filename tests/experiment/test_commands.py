@@ -70,6 +70,10 @@ def test_a_command_is_run_with_trust_only(config: Path, elsewhere: Path, mlcdr: 
     done = mlcdr("run", str(config), "--trust")
     assert done.code == 0, done.err
     assert (config.parent / "called").exists()
+    fitting = ("fit", str(config), "--method", "Program", "--out", "m.joblib")
+    assert "methods.Program.learner: runs the command" in mlcdr(*fitting).err
+    assert not Path("m.joblib").exists()
+    assert mlcdr(*fitting, "--trust").code == 0
     assert mlcdr("retry", "results/e").code == 2
     assert mlcdr("retry", "results/e", "--trust").code == 0
 
@@ -80,6 +84,8 @@ def test_from_python_too(config: Path, elsewhere: Path) -> None:
     results = mlcdr.run(config, quiet=True, trust=True, jobs=1)
     share = results.scores.set_index("method")["value"]["Program"]
     assert (share > 0).all()
+    with pytest.raises(ConfigError, match="runs the command"):
+        mlcdr.fit(config, "Program", quiet=True)
     with pytest.raises(ConfigError, match="runs the command"):
         runner.run(load_experiment(config), elsewhere)
 
