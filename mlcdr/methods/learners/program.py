@@ -25,6 +25,7 @@ from mlcdr.processes import run_command
 Array = NDArray[np.float64]
 
 _TAIL_BYTES, _TAIL_LINES = 4_000, 20  # of what a command printed, in the record of its failure
+_NAMING = ("arff", "svmlight", "xmc")  # forms with a file of the labels' names
 _BEGINNINGS = ("error", "exception", "fatal")
 _SHOWN = 100  # characters of a command in a message
 
@@ -79,6 +80,8 @@ class Program(Part):
     def _validate_params(self) -> None:
         super()._validate_params()
         problem = commands.find_problem(self.command)
+        if not problem and "{xml}" in self.command and self.form not in _NAMING:
+            problem = f"asks for {{xml}}, which the form {self.form} does not have ({', '.join(_NAMING)} do)"
         if problem:
             raise ValueError(f"The 'command' parameter of {type(self).__name__} {problem}")
 
