@@ -370,7 +370,7 @@ def metrics() -> str:
         "\n## The same elsewhere\n",
         "The names that metrics of other programs have here, or why they are missing.\n",
     ]
-    with (FOLDER / "metrics_elsewhere.csv").open(encoding="utf-8", newline="") as file:
+    with (FOLDER.parent / "mlcdr" / "metrics" / "elsewhere.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     named = [[f"`{row[0]}`" if row[0] != "none" else "none", *row[1:]] for row in rows]
     parts += ["| " + " | ".join(map(_cell, row)) + " |" for row in (header, ["---"] * len(header), *named)]
@@ -446,6 +446,7 @@ def config() -> str:
             rows.append(f"| `{part}` | {names}; or a dotted path to a class{several} |")
     parts += [
         "\n".join(rows) + "\n",
+        "Another program is a learner, too: `{external: {command: …}}` ([how to](how-to/other-programs.md)).\n",
         "A percentage, for a component of mlcdr, is a share of what there is to choose from:",
     ]
     parts += [

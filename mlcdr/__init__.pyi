@@ -31,6 +31,7 @@ from .methods.chains.polytree_chain import PolytreeChain as PolytreeChain
 from .methods.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain as ProbabilisticClassifierChain
 from .methods.classifiers.adaboost_mh import AdaBoostMH as AdaBoostMH
 from .methods.classifiers.dismec import DiSMEC as DiSMEC
+from .methods.classifiers.external import External as External
 from .methods.classifiers.label_powerset import LabelPowerset as LabelPowerset
 from .methods.classifiers.libmultilabel import LibMultiLabelLinear as LibMultiLabelLinear
 from .methods.classifiers.lift import LIFT as LIFT
@@ -99,6 +100,7 @@ from .methods.label_space.plst import PLST as PLST
 from .methods.label_space.random_projection import RandomProjection as RandomProjection
 from .methods.label_space.reader_le import ReaderLE as ReaderLE
 from .methods.learners.c45 import C45 as C45
+from .methods.learners.external_regressor import ExternalRegressor as ExternalRegressor
 from .methods.learners.hinge_svm import HingeSVM as HingeSVM
 from .methods.learners.kernel_ridge import KernelRidge as KernelRidge
 from .methods.learners.least_squares import LeastSquares as LeastSquares

@@ -1,4 +1,4 @@
-"""Signals that end a run or a worker, and child processes that a method forks.
+"""Signals that end a run or a worker, child processes that a method forks, and commands that it runs.
 
 An exception raised by a signal handler may be lost: Python drops exceptions raised in a callback of a weak reference
 (imports have some), in `__del__` and in callbacks of C code, and a method may catch them. Therefore a signal is also
@@ -14,13 +14,20 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals that end a run; SIGHUP is sent when its terminal is closed."""
+
+_LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMBA_NUM", "NUMEXPR_NUM")
+ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
+"""The environment in which numerical libraries use one thread."""
 
 _received: list[int] = []
 _PATIENCE = 2.0  # seconds; two signals within them may be one, sent by the terminal and by another program
@@ -203,6 +210,86 @@ def watch_parent(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True, name="watch-parent").start()
+
+
+class Ended(NamedTuple):
+    """How a command ended.
+
+    Attributes
+    ----------
+    code : int or None
+        The exit code, or the number of the signal that ended it, below 0; None if it was ended after the timeout.
+    error : str
+        Why the program could not be started; empty if it could.
+    """
+
+    code: int | None
+    error: str = ""
+
+
+def run_command(command: Sequence[str], folder: Path, scratch: Path, timeout: float) -> Ended:
+    """Run a command without a shell, and wait until it ends.
+
+    All processes that it has started end with it, and with this process, however that ends; but for those that leave
+    their process group. It reads nothing, numerical libraries use one thread, and its temporary files are in `scratch`.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program and its arguments.
+    folder : Path
+        The folder in which it is run.
+    scratch : Path
+        A folder for this call, which gets what the command prints: `stdout` and `stderr`.
+    timeout : float
+        In seconds.
+    """
+    import subprocess
+
+    guard = Path(__file__).with_name("command_guard.py")
+    told = scratch / "ended"
+    environment = {**os.environ, **ONE_THREAD, "TMPDIR": str(scratch)}
+    with (scratch / "stdout").open("wb") as out, (scratch / "stderr").open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-IS", str(guard), str(told), *command],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=errors,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+    assert process.stdin is not None
+    close_in_forks(process.stdin)
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return Ended(None)
+    finally:
+        _end_tree(process)
+    text = told.read_text("utf-8") if told.exists() else "its guard was ended"
+    try:
+        return Ended(int(text))
+    except ValueError:
+        return Ended(0, text)
+
+
+def _end_tree(process: Popen[bytes]) -> None:
+    """End a process that leads a group, and its group."""
+    if process.poll() is None:
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            import psutil
+
+            with contextlib.suppress(psutil.Error):
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    child.kill()
+        process.kill()
+    with contextlib.suppress(OSError):
+        process.stdin.close()  # type: ignore[union-attr]
+    process.wait()
 
 
 _own: WeakSet[Any] = WeakSet()

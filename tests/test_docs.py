@@ -291,7 +291,7 @@ def test_the_architecture_page_names_what_there_is() -> None:
 
 
 def test_every_metric_has_a_row_beside_those_of_other_programs() -> None:
-    with (ROOT / "docs" / "metrics_elsewhere.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "mlcdr" / "metrics" / "elsewhere.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     assert {len(row) for row in rows} == {len(header)}
     assert all(row[-1] for row in rows if row[0] == "none"), "a metric that is missing has a reason"

@@ -30,6 +30,7 @@ def fit(
     datasets: Mapping[str, Any] | None = None,
     set: Changes = (),
     quiet: bool = False,
+    trust: bool = False,
 ) -> Model:
     """Fit a method of an experiment to all rows of a data set.
 
@@ -57,6 +58,8 @@ def fit(
         As for `run`.
     quiet : bool
         Do not print which point was taken and what was chosen.
+    trust : bool
+        As for `run`.
 
     Returns
     -------
@@ -70,6 +73,7 @@ def fit(
     """
     from mlcdr.data import held
     from mlcdr.execution.models import check_model_path, write_model_as
+    from mlcdr.experiment.commands import refuse_commands
 
     if out is not None:
         check_model_path(Path(out))
@@ -78,6 +82,8 @@ def fit(
     digests = {name: each.checksum for name, each in given.items()}
     with held.holding({each.checksum: each for each in given.values()}):
         experiment = load_experiment(config, set, announce=announce, held=digests)
+        if not trust:
+            refuse_commands(experiment)
         name, spec = _find_method(experiment, method), _find_dataset(experiment, dataset)
         folder = Path(results) if isinstance(results, str | Path) else getattr(results, "folder", None)
         model, X = _fit(experiment, name, spec, at or {}, folder, metric, announce)

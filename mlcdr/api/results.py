@@ -419,6 +419,7 @@ def compare(
     spread: Literal["se", "std"] = "se",
     published: str | None = None,
     record: str | Sequence[str] = (),
+    others: Mapping[str, AnyPath | Sequence[AnyPath]] | None = None,
     baseline: Results | AnyPath | None = None,
     margin: float = 0.01,
     time_margin: float = 1.5,
@@ -441,6 +442,8 @@ def compare(
         Compare with this table (`chen_lin_2012/table3`), cell by cell.
     record : str or sequence of str, optional
         Compare also with the record's methods of these tables (`chen_lin_2012/table3`), on your data sets.
+    others : mapping, optional
+        Compare also with results of other programs: "long", "meka", "mlrl" or "tsml" → a file, or several.
     baseline : Results or path, optional
         Compare with this earlier run of the same experiment, split by split.
     margin, time_margin : float
@@ -462,14 +465,14 @@ def compare(
         if len(results) > 1 and isinstance(each, Results):  # another run in its folder may be compared, too
             each._stamp.unchanged(None)
     if published is not None:
-        if metric is not None or rope is not None or baseline is not None or record:
-            raise ResultsError("published: cannot be combined with metric, rope, record or baseline")
+        if metric is not None or rope is not None or baseline is not None or record or others:
+            raise ResultsError("published: cannot be combined with metric, rope, record, others or baseline")
         from mlcdr.papers.published import compare_with_published
 
         return Several(compare_with_published(found, published))
     if baseline is not None:
-        if len(found) != 1 or rope is not None or record:
-            raise ResultsError("baseline: give exactly one other run, no rope and no record")
+        if len(found) != 1 or rope is not None or record or others:
+            raise ResultsError("baseline: give exactly one other run, no rope, no record and no others")
         return baselines.compare_runs(_read(baseline), found[0], metric, margin, time_margin)
     if record:
         from mlcdr.papers.stored import stored_on
@@ -477,7 +480,22 @@ def compare(
         named = [record] if isinstance(record, str) else record
         datasets = itertools.chain.from_iterable(each.datasets for each in found)
         found += stored_on(named, list(datasets))
+    if others:
+        found = _with_others(found, others)
     joined = joining.join(found)
     if metric is not None:
         return comparison.compare_methods(joined, metric, rope, zeros, spread)
     return Several([comparison.compare_methods(joined, each, rope, zeros, spread) for each in joined.metrics])
+
+
+def _with_others(
+    ours: Sequence[folders.Results], others: Mapping[str, AnyPath | Sequence[AnyPath]]
+) -> list[folders.Results]:
+    """Our results, on the splits that all have, and those of other programs."""
+    from mlcdr.results.elsewhere import on_common_splits, read_results
+
+    theirs = []
+    for source, paths in others.items():
+        for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+            theirs.append(read_results(Path(path), source, ours))
+    return [*on_common_splits(ours, theirs), *theirs]

@@ -37,6 +37,7 @@ def run(
     quiet: bool = False,
     backend: Literal["loky", "dask"] = "loky",
     scheduler: str | None = None,
+    trust: bool = False,
 ) -> Results:
     """Run an experiment as `mlcdr run` does; trials that are finished in the results folder are not computed again.
 
@@ -62,6 +63,8 @@ def run(
     backend, scheduler
         Processes of this machine ("loky"), or the workers of the Dask cluster whose address, or scheduler file, is
         `scheduler` ("dask").
+    trust : bool
+        Whether commands that the config names may be run (`learner: external`).
 
     Returns
     -------
@@ -89,7 +92,8 @@ def run(
     try:
         with holding, _as_user_errors():
             experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
-            report = compute(experiment, folder, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
+            options: Any = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "trust": trust}
+            report = compute(experiment, folder, jobs, quiet, **options)
             if report.planned:
                 _write_whatever_there_is(report)
         if not quiet:

@@ -69,7 +69,15 @@ Jobs = Annotated[int, number("N", "Number of workers; 0: one per core.", "--jobs
 Out = Annotated[Path, option("DIR", "The folder that contains the results folders.")]
 Quiet = Annotated[bool, switch("Print nothing but errors.", "--quiet", "-q")]
 Trust = Annotated[
-    bool, switch("Import modules named in the config from any folder; only for code that you trust.", "--trust")
+    bool,
+    switch(
+        "Import modules named in the config from any folder, and let --try run its commands; only for code that you "
+        "trust.",
+        "--trust",
+    ),
+]
+TrustCommands = Annotated[
+    bool, switch("Run the commands that the config names; only if you know what they do.", "--trust")
 ]
 Metric = Annotated[str | None, option("METRIC", "Show this metric only.")]
 DataSet = Annotated[str, argument("DATASET", "A data set, or the path of its file.")]

@@ -20,8 +20,8 @@ _TAKES: dict[str, tuple[str, ...]] = {
     _STUDY: ("--metric", "--agreement", "--out"),
     "--published": (),
     "--by-label": ("--metric",),
-    "--bayes": ("--rope", "--record", "--metric", "--out", "--within", "--zeros", "--spread"),
-    "": ("--record", "--metric", "--out", "--within", "--zeros", "--spread"),
+    "--bayes": ("--rope", "--record", "--from", "--metric", "--out", "--within", "--zeros", "--spread"),
+    "": ("--record", "--from", "--metric", "--out", "--within", "--zeros", "--spread"),
 }
 """What is compared, by the option that asks for it → the options that it takes."""
 
@@ -36,6 +36,15 @@ Published = Annotated[
 Record = Annotated[
     list[str] | None,
     option("PAPER/TABLE", "Compare also with the record of this table, on your data sets. Repeatable."),
+]
+From = Annotated[
+    Literal["long", "meka", "mlrl", "tsml"] | None,
+    option(
+        "long|meka|mlrl|tsml",
+        "Read the paths that are no results folders as results of this program; long: a CSV table of dataset, method, "
+        "metric, value.",
+        "--from",
+    ),
 ]
 Agreement = Annotated[
     bool, switch("With a study: how well its ranks are reproduced by methods of the same name.", "--agreement")
@@ -74,6 +83,7 @@ def compare(
     folders: Folders,
     published: Published = None,
     record: Record = None,
+    from_: From = None,
     agreement: Agreement = False,
     metric: Metric = None,
     within: Within = False,
@@ -106,8 +116,17 @@ def compare(
     elif by_label:
         _compare_labels(folders, metric)
     else:
-        options = {"record": record or (), "rope": rope if bayes else None, "zeros": zeros, "spread": spread}
-        _compare_methods(folders, metric, within, out, **options)
+        _compare_methods(
+            folders,
+            from_,
+            metric,
+            within,
+            out,
+            record=record or (),
+            rope=rope if bayes else None,
+            zeros=zeros,
+            spread=spread,
+        )
 
 
 def _refuse_combinations(context: typer.Context, of_study: bool) -> None:
@@ -116,7 +135,7 @@ def _refuse_combinations(context: typer.Context, of_study: bool) -> None:
     for name in context.params:
         source = context.get_parameter_source(name)
         if name != "folders" and source is not None and source.name == "COMMANDLINE":
-            given.append(f"--{name.replace('_', '-')}")
+            given.append(f"--{name.rstrip('_').replace('_', '-')}")
     asked = [_STUDY if of_study and each == "--published" else each for each in given]
     mode = next((each for each in _TAKES if each in asked), "")
     for each in asked:
@@ -136,9 +155,23 @@ def _compare_runs(folders: list[Path], metric: str | None, **options: Any) -> bo
     return len(found.regressions) > 0
 
 
-def _compare_methods(folders: list[Path], metric: str | None, within: bool, out: Path | None, **options: Any) -> None:
-    """Print how the methods of some folders, and of the record, compare with each other."""
-    found: Any = mlcdr.compare(*folders, metric=metric, **options)
+def _compare_methods(
+    folders: list[Path],
+    source: str | None,
+    metric: str | None,
+    within: bool,
+    out: Path | None,
+    **options: Any,
+) -> None:
+    """Print how the methods of some folders, of the record and of other programs compare with each other."""
+    others = {}
+    if source is not None:
+        foreign = [path for path in folders if not (path / "experiment.yaml").exists()]
+        if not foreign:
+            raise typer.BadParameter("needs the path of a file as well as results folders", param_hint="--from")
+        folders = [path for path in folders if path not in foreign]
+        others = {source: foreign}
+    found: Any = mlcdr.compare(*folders, metric=metric, others=others, **options)
     compared = [found] if metric else found
     for each in compared:
         print_table(each)

@@ -44,7 +44,10 @@ def check(
     _report(experiment, compare_with_data(experiment))
     if try_:
         from mlcdr.execution.trying import check_methods
+        from mlcdr.experiment.commands import refuse_commands
 
+        if not trust:
+            refuse_commands(experiment)
         _report(experiment, check_methods(experiment))
         methods = plural(len(experiment.methods), "method")
         print_notice(f"tried: {methods} on {plural(len(experiment.datasets), 'data set')}")

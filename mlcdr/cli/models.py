@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.cli.arguments import Config, DataOptions, Metric, Quiet, Set, argument, option, read_options, switch
+from mlcdr.cli.arguments import (
+    Config,
+    DataOptions,
+    Metric,
+    Quiet,
+    Set,
+    TrustCommands,
+    argument,
+    option,
+    read_options,
+    switch,
+)
 from mlcdr.standard_streams import print_notice
 
 
@@ -28,6 +39,7 @@ def fit(
     metric: Metric = None,
     set_: Set = None,
     quiet: Quiet = False,
+    trust: TrustCommands = False,
 ) -> None:
     """Fit a method to all rows, for `predict`.
 
@@ -50,6 +62,7 @@ def fit(
         metric=metric,
         out=out,
         quiet=quiet,
+        trust=trust,
     )
     if not quiet:
         about = model.about

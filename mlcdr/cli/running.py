@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, option, switch
+from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, TrustCommands, option, switch
 from mlcdr.cli.printing import describe_pending, join_file_names, print_causes, print_tables
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.standard_streams import print_notice
@@ -34,6 +34,7 @@ def run(
     scheduler: Annotated[
         str | None, option("ADDRESS", "With --backend dask: tcp://host:port, or the path of a scheduler file.")
     ] = None,
+    trust: TrustCommands = False,
 ) -> None:
     """Run experiments; finished trials are not repeated.
 
@@ -43,12 +44,12 @@ def run(
     find a method that cannot work before you run it, use `mlcdr check --try`.
     """
     # before the runner is imported: that takes longer than to find a mistake
-    experiments = load_to_run([(config, set_ or ()) for config in configs], quiet)
+    experiments = load_to_run([(config, set_ or ()) for config in configs], quiet, trust)
     from mlcdr.api.running import compute
 
     worst = 0
     for experiment in experiments:
-        report = compute(experiment, out, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler)
+        report = compute(experiment, out, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler, trust=trust)
         worst = max(worst, conclude(report, quiet))
         if report.interrupted:
             break
@@ -60,6 +61,7 @@ def retry(
     failed: Annotated[bool, switch("", "--failed", hidden=True)] = True,
     jobs: Jobs = 0,
     quiet: Quiet = False,
+    trust: TrustCommands = False,
 ) -> None:
     """Compute failed trials again.
 
@@ -68,14 +70,14 @@ def retry(
     config = folder / "experiment.yaml"
     if not is_regular_file(config):
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` creates one")
-    (experiment,) = load_to_run([(config, ())], quiet)
+    (experiment,) = load_to_run([(config, ())], quiet, trust)
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to this name")
     from mlcdr.api.running import compute
 
     # prefer the relative path that was given, such as `results/long`, to the absolute one
     out = folder.parent if folder.name == experiment.name else folder.resolve().parent
-    report = compute(experiment, out, jobs, quiet, failed_only=failed)
+    report = compute(experiment, out, jobs, quiet, failed_only=failed, trust=trust)
     code = 0
     if report.computed or report.interrupted:
         code = conclude(report, quiet)
@@ -90,21 +92,28 @@ def retry(
 # -------------------------------------------------------------------- before and after a run
 
 
-def load_to_run(runs: Iterable[tuple[Path, Sequence[str]]], quiet: bool = False) -> list[Experiment]:
+def load_to_run(
+    runs: Iterable[tuple[Path, Sequence[str]]], quiet: bool = False, trust: bool = False
+) -> list[Experiment]:
     """The experiments of some files with changes, to be run; their modules are trusted, and printed before the import.
+
+    `trust`: whether they may have commands.
 
     Raises
     ------
     UserError
-        When one is wrong, or two would write into the same results folder.
+        When one is wrong or has a command and is not trusted, or two would write into the same results folder.
     """
     from mlcdr.api.loading import load_experiment
+    from mlcdr.experiment.commands import refuse_commands
 
     announce = None if quiet else print_notice
     first: dict[str, Path] = {}
     found = []
     for config, changes in runs:
         experiment = load_experiment(config, changes, announce=announce)
+        if not trust:
+            refuse_commands(experiment)
         name = experiment.name
         if name in first:
             same = f"{name!r} is the name of {first[name]} too; they would share a results folder"

@@ -17,6 +17,7 @@ from mlcdr.execution.listener import Listener
 from mlcdr.execution.memory import can_measure
 from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.writing import RunReport, write_results
+from mlcdr.experiment.commands import refuse_commands
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.experiment.moving import with_relative_paths
@@ -39,6 +40,7 @@ def run(
     listener: Listener | None = None,
     failed_only: bool = False,
     scheduler: str | None = None,
+    trust: bool = False,
 ) -> RunReport:
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
@@ -62,14 +64,18 @@ def run(
         Compute those trials only that failed before (their methods may have been corrected since), not what is pending.
     scheduler : str or None
         Of the Dask cluster: its address, or its scheduler file.
+    trust : bool
+        Whether commands that the experiment names may be run.
 
     Raises
     ------
     UserError
-        When a data set is not available, the folder cannot be written, the system cannot enforce limits, or no
-        scheduler answers.
+        When the experiment has a command and is not trusted, a data set is not available, the folder cannot be written,
+        the system cannot enforce limits, or no scheduler answers.
     """
     check_backend(backend, scheduler, experiment.limits)
+    if not trust:
+        refuse_commands(experiment)
     cluster = None
     if scheduler is not None:
         from mlcdr.execution.dask_backend import DaskCluster

@@ -47,11 +47,13 @@ from mlcdr.execution.computing import Computer
 from mlcdr.execution.executors import PART_SECONDS, ExecutorLost
 from mlcdr.execution.groups import Group, GroupResult, split_up
 from mlcdr.execution.memory import peak
+from mlcdr.experiment.commands import runs_command
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import TrialResult, by_family
 from mlcdr.processes import (
     ENDING_SIGNALS,
+    ONE_THREAD,
     Stop,
     block_signals,
     close_in_forks,
@@ -71,9 +73,7 @@ _PREPARING = 600.0  # seconds that a worker has to import, compile and read, bef
 # The messages of a worker that has started, of one whose clock starts, and of one that has given all of its group.
 _READY, _BEGUN, _DONE = "ready", "begun", "done"
 _STARTS = 3  # the run ends if so many workers in a row die before they are ready
-_LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMBA_NUM", "NUMEXPR_NUM")
 _SAFE_PATH, _OURS = "PYTHONSAFEPATH", "mlcdr"  # any text works; this one marks that mlcdr set it
-_ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 
 
 @contextlib.contextmanager
@@ -102,7 +102,7 @@ def _spawn(pipe: Connection) -> Any:
 
     if sys.platform != "win32":
         resource_tracker.ensure_running()  # otherwise it is started with the process, which unblocks the signals
-    return get_context("loky").Process(target=new_worker.serve, args=(pipe, os.getpid()), env=_ONE_THREAD)
+    return get_context("loky").Process(target=new_worker.serve, args=(pipe, os.getpid()), env=ONE_THREAD)
 
 
 class _Worker:
@@ -123,6 +123,8 @@ class _Worker:
         What it was given to compute, without the trials that it has finished.
     dataset : str
         The data set that it has read last.
+    runs_commands : bool
+        Whether a method of its group runs a command, whose memory is counted with its own.
     clock : float
         When it began to compute its group.
     """
@@ -133,6 +135,7 @@ class _Worker:
         self.ready = False
         self.group: Group | None = None
         self.dataset = ""
+        self.runs_commands = False
         self.clock = 0.0
         close_in_forks(self.pipe)  # of the workers to come, and of methods'
         try:
@@ -157,6 +160,7 @@ class _Worker:
         self.pipe.send(group)
         self.group = group
         self.dataset = group.source.name
+        self.runs_commands = any(runs_command(fit[0].family) for fit in by_family(group.trials))
 
     def forget(self, finished: GroupResult) -> None:
         """Take the trials of a result from what is lost if it dies."""
@@ -356,7 +360,7 @@ class LocalWorkers:
             return None
         seconds, memory = self._limits.seconds, self._limits.bytes
         passed = ""
-        if memory is not None and _resident(worker.process.pid) > memory:
+        if memory is not None and _resident(worker.process.pid, worker.runs_commands) > memory:
             passed = "memory"
         if seconds is not None and self._looked - worker.clock > seconds:
             passed = "seconds"
@@ -399,12 +403,16 @@ class LocalWorkers:
             self._workers.pop().kill()
 
 
-def _resident(pid: int | None) -> int:
-    """The bytes of memory that a process has in use; 0 if it is gone."""
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
+def _resident(pid: int | None, with_children: bool = False) -> int:
+    """The bytes of memory that a process has in use, and perhaps all that it has started; 0 if it is gone."""
+    found = 0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        found = int(process.memory_info().rss)
+        for child in process.children(recursive=True) if with_children else ():
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                found += int(child.memory_info().rss)
+    return found
 
 
 # -------------------------------------------------------------------- in the worker
@@ -419,7 +427,7 @@ def serve(pipe: Connection, parent: int, data: DividedData | None = None) -> Non
     np.random.seed()  # noqa: NPY002
     gc.freeze()
     gc.enable()
-    os.environ |= _ONE_THREAD
+    os.environ |= ONE_THREAD
     protect_streams()
     if os.environ.get(_SAFE_PATH) == _OURS:  # removed, so that it does not affect what a method starts
         del os.environ[_SAFE_PATH]

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from mlcdr.data.dataset import Dataset
+from mlcdr.experiment.commands import without_folders
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.provenance import digest_of_code, find_code, version_of
@@ -35,7 +36,7 @@ def trial_keys(
     """
     ingredients = {
         "data": [dataset.name, dataset.checksum],
-        "method": [method, spec.plain()],
+        "method": [method, without_folders(spec.plain())],
         "metrics": sorted([m.label, m.name, m.params] for m in experiment.metrics),  # their order changes no value
         "labels": [experiment.by_label, experiment.keep_top],
         "seed": experiment.seed,

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, Validation
 
 from mlcdr.errors import ConfigError, describe, report_memory
 from mlcdr.experiment import consistency
+from mlcdr.experiment.commands import place_commands
 from mlcdr.experiment.draft import MAX_PROBLEMS, Draft
 from mlcdr.experiment.entries import (
     DatasetSpec,
@@ -138,6 +139,7 @@ def _read(
     if held:
         put_held(draft)
     write_out_defaults(draft)
+    place_commands(document.data, folder)
     experiment = _validate(draft)
     settled = _settle(draft, look_up)
     names = [spec.short_name(part_of(draft)) for spec in settled["datasets"]]

@@ -36,11 +36,12 @@ def shipped_configs() -> dict[str, Path]:
 
 
 def shipped_examples() -> dict[str, list[Path]]:
-    """The examples by name, sorted; an example is all files of that name."""
+    """The examples by name, sorted; an example is all files of that name: `my_method`, `external/octave_ridge`."""
+    folder = shipped_folder("examples")
     found: dict[str, list[Path]] = {}
-    for path in sorted(shipped_folder("examples").iterdir()):
-        if path.is_file():
-            found.setdefault(path.stem, []).append(path)
+    for path in sorted(folder.rglob("*.*")):
+        if path.is_file() and path.parent.name != "__pycache__":
+            found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), []).append(path)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from mlcdr.errors import UserError, describe
 from mlcdr.methods import nested
+from mlcdr.methods.commands import version_of_command
 from mlcdr.methods.declarations import REQUIRED, Declaration
 from mlcdr.methods.nested import Inner, Keys, Problem
 from mlcdr.methods.registry import find_declaration, resolve, version_of_component
@@ -119,6 +120,13 @@ class Component:
 
         return bool(is_classifier(self.build()))
 
+    def commands(self) -> Iterator[Component]:
+        """The component, and those among its parameters, as far as they run a command."""
+        if self.declaration().runs_command:
+            yield self
+        for part in self.parts().values():
+            yield from part.commands()
+
     def classes(self) -> Iterator[type]:
         """The class of the component, and those of the components among its parameters."""
         yield resolve(self.family, self.name)
@@ -126,8 +134,12 @@ class Component:
             yield from part.classes()
 
     def version(self) -> str:
-        """A digest of all code that decides what this component computes: change it, and its trials run again."""
+        """A digest of all code that decides what this component computes, and of the files that a command names: change
+        it, and its trials run again.
+        """
         versions = [version_of_component(self.family, self.name)]
+        if self.declaration().runs_command:
+            versions.append(version_of_command(self.params.get("command"), self.params.get("folder")))
         versions += [part.version() for _, part in sorted(self.parts().items())]
         return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
 

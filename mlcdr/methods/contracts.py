@@ -58,6 +58,8 @@ class Part(BaseEstimator):
         Whether it learns from training rows without labels, too: `moments.unlabelled`, or `fit(X, Y, X_unlabelled=…)`.
     hands_on_unlabelled : bool
         Whether the parts it is made of get those rows.
+    runs_command : bool
+        Whether it runs the command that its parameter `command` is, in the folder that `folder` is.
     decomposes_instances : bool
         Whether it is an instance space: it wraps what the other keys of a method make.
     estimator_seed_name : str
@@ -72,6 +74,7 @@ class Part(BaseEstimator):
     parts_of_all_labels: ClassVar[Sequence[str]] = ()
     uses_unlabelled: ClassVar[bool] = False
     hands_on_unlabelled: ClassVar[bool] = False
+    runs_command: ClassVar[bool] = False
     decomposes_instances: ClassVar[bool] = False
     estimator_seed_name: ClassVar[str] = "base"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -65,6 +65,8 @@ class Declaration:
         Whether it is a classifier (None: an instance must tell).
     judges_learner : bool
         Whether it has a `misfit` of its own.
+    runs_command : bool
+        As in `contracts`.
     is_indexed, is_foreign : bool
         Whether this is from `parts.json`; whether the class is of another installed package, with other conventions.
     steps : str
@@ -89,6 +91,7 @@ class Declaration:
     methods: tuple[str, ...] = ()
     is_classifier: bool | None = None
     judges_learner: bool = False
+    runs_command: bool = False
     is_indexed: bool = False
     is_foreign: bool = False
     steps: str = ""
@@ -204,6 +207,7 @@ def declaration_of(cls: type) -> Declaration:
         methods=tuple(name for name in _METHODS if hasattr(cls, name) or hasattr(cls, "__getattr__")),
         is_classifier=issubclass(cls, ClassifierMixin) if cls.__module__.startswith("mlcdr.") else None,
         judges_learner=own not in (None, inherited),
+        runs_command=declared(cls, "runs_command"),
         is_foreign=is_foreign(cls),
         steps=_steps_of(cls),
     )

@@ -53,7 +53,8 @@ def join(every: Sequence[Results]) -> Results:
     joined = _stack(renamed, metrics)
     means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
     summary = joined.summary.assign(mean=means)
-    remarks = (*_remark_on_splits(every), *_remark_on_parts(tables))
+    own = itertools.chain.from_iterable(each.remarks for each in every)
+    remarks = (*_remark_on_splits(every), *_remark_on_parts(tables), *own)
     return replace(joined, summary=summary, remarks=remarks, parts=tuple(called.items()))
 
 

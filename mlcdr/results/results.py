@@ -225,6 +225,11 @@ def read_experiment(folder: Path) -> Experiment:
     ResultsError
         When there is no such folder, or its `experiment.yaml` is missing or broken.
     """
+    if folder.is_file():
+        raise ResultsError(
+            f"{folder}: a file, not a results folder; `mlcdr compare RESULTS {folder} --from long` reads a table of "
+            "results (or --from meka, mlrl, tsml those programs' files)"
+        )
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     path = folder / "experiment.yaml"

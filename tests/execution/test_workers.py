@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import Connection
@@ -400,3 +403,14 @@ def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
     assert sorted(found) == sorted(trial.key for group in pending for trial in group.trials)
     assert len(started) > 1
     assert not any(worker.process.is_alive() for worker in started)
+
+
+def test_the_memory_of_a_command_counts_with_that_of_its_worker() -> None:
+    hog = "import sys; held = b'x' * 80_000_000; print('ready', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hog], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdout.readline()
+        alone, both = (workers._resident(os.getpid(), with_children) for with_children in (False, True))
+        child.stdin.close()
+    assert both > alone + 70_000_000

@@ -26,7 +26,11 @@ def test_the_list_has_every_example_and_config(mlcdr: Callable[..., Outcome]) ->
     listed = re.findall(r"^(\S+): .+$", out, re.M)
     folders = [{line.rpartition("/")[0] for line in part.splitlines()} for part in out.split("\n\n")[2:]]
     assert [len(each) for each in folders] == [1] * len(folders), "a paper's configs are together"
-    examples = {path.stem for path in (ROOT / "examples").iterdir() if path.is_file()}
+    examples = {
+        path.relative_to(ROOT / "examples").with_suffix("").as_posix()
+        for path in (ROOT / "examples").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
     configs = {
         path.relative_to(ROOT / "configs").with_suffix("").as_posix() for path in (ROOT / "configs").rglob("*.yaml")
     }
@@ -38,6 +42,7 @@ def test_the_list_has_every_example_and_config(mlcdr: Callable[..., Outcome]) ->
     ("name", "files"),
     [
         ("my_method", ["examples/my_method.py", "examples/my_method.yaml"]),
+        ("external/r_logistic", ["examples/external/r_logistic.R", "examples/external/r_logistic.yaml"]),
         ("yeast_cplst", ["configs/yeast_cplst.yaml"]),
         ("configs/chen_lin_2012/table3.yaml", ["configs/chen_lin_2012/table3.yaml"]),
     ],

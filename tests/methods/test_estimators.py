@@ -16,9 +16,14 @@ from tests.methods.problems import QUICK
 
 
 def estimators():
-    """One of each, at its defaults but for `QUICK`; of those that need an optional package, the ones that have it."""
+    """One of each, at its defaults but for `QUICK`; of those that need an optional package, the ones that have it.
+
+    Commands (`external`) have their own tests: to run a program for each of hundreds of fits would take minutes.
+    """
     for family in ("feature_space", "dual_space", "label_space", "learner", "instance_space", "clusterer"):
         for name in registry.names(family):
+            if Component(family, name).declaration().runs_command:
+                continue
             with contextlib.suppress(UserError):
                 estimator = Component(family, name).build()
                 yield estimator.set_params(**QUICK.get(type(estimator).__name__, {}))

@@ -74,6 +74,8 @@ SPARSE = {
 def parts():
     for family in FAMILIES:
         for name in registry.names(family):
+            if Component(family, name).declaration().runs_command:
+                continue
             try:
                 made = Component(family, name).build()
             except UserError:  # it needs an optional package
