@@ -20,7 +20,6 @@ from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.commands import refuse_commands
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
-from mlcdr.experiment.moving import with_relative_paths
 from mlcdr.experiment.trials import Trial
 from mlcdr.metrics import find
 from mlcdr.processes import Stop, hold_signals, is_daemonic, protect_process, stop_on_signals
@@ -88,8 +87,7 @@ def run(
         jobs = 1
         listener.notice("a daemonic process may start no workers (of multiprocessing.Pool, of Dask): it computes alone")
     report = RunReport(out / experiment.name, jobs, backend)
-    # refuses an experiment that could not be read back later
-    resolved = experiment_yaml(with_relative_paths(experiment, report.folder))
+    resolved = experiment_yaml(experiment, report.folder)  # refuses an experiment that could not be read back later
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
         this = _Run(experiment, store, listener, report)
         try:

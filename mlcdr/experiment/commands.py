@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,20 @@ from mlcdr.methods.declarations import read_parts
 
 
 def place_commands(data: dict[str, Any], folder: Path) -> None:
-    """Give each command in plain data its folder (changed in place), if it has none: that of the config."""
+    """Make the folder of each command in plain data absolute (changed in place); without any, it is the config's."""
+
+    def place(given: Any) -> Any:
+        return os.path.normpath(folder / given) if isinstance(given, str) else given or str(folder)
+
+    change_folders(data, place)
+
+
+def change_folders(data: dict[str, Any], change: Callable[[Any], Any]) -> None:
+    """Change the folder of each command in plain data (in place); the change gets None where there is none."""
     for key in ("methods", "sweep"):
         named = data.get(key)
         for written in named.values() if isinstance(named, dict) else ():
-            _place(written, str(folder))
+            _change(written, change)
 
 
 def without_folders(plain: Any) -> Any:
@@ -37,19 +47,19 @@ def without_folders(plain: Any) -> Any:
     return found
 
 
-def _place(written: Any, folder: str) -> None:
-    """`place_commands` of a part of the data."""
+def _change(written: Any, change: Callable[[Any], Any]) -> None:
+    """`change_folders` of a part of the data."""
     if isinstance(written, list):
         for each in written:
-            _place(each, folder)
+            _change(each, change)
     if not isinstance(written, dict):
         return
     for key, value in written.items():
         if key in _names() and isinstance(value, str):
-            written[key] = {"command": value, "folder": folder}
-        elif key in _names() and isinstance(value, dict) and value.get("folder") is None:
-            value["folder"] = folder
-        _place(value, folder)
+            written[key] = {"command": value, "folder": change(None)}
+        elif key in _names() and isinstance(value, dict):
+            value["folder"] = change(value.get("folder"))
+        _change(value, change)
 
 
 @cache

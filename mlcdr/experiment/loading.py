@@ -28,7 +28,7 @@ from mlcdr.experiment.entries import (
 from mlcdr.experiment.from_python import copy_plain
 from mlcdr.experiment.method import FAMILIES, MethodSpec, list_steps
 from mlcdr.experiment.model import AnyNumber, Experiment
-from mlcdr.experiment.moving import with_paths_found
+from mlcdr.experiment.moving import relative_paths, with_paths_found
 from mlcdr.experiment.overrides import Overrides, apply_overrides, put_held, write_out_defaults
 from mlcdr.experiment.presence import part_of, settle_datasets, settle_folds
 from mlcdr.experiment.problems import problems_of
@@ -102,15 +102,17 @@ def experiment_from(
     return _read(document, overrides, Path.cwd(), look_up, also, held)
 
 
-def experiment_yaml(experiment: Experiment) -> str:
+def experiment_yaml(experiment: Experiment, folder: Path | None = None) -> str:
     """`Experiment.resolved()` as YAML text, which `load_experiment` reads back as an equal experiment.
+
+    In a results folder, paths are relative to it, where the folder can be moved with them (`moving`).
 
     Raises
     ------
     ConfigError
         When it is longer than the longest file that is read of a results folder.
     """
-    text = dump_yaml(experiment.resolved())
+    text = dump_yaml(experiment.resolved() if folder is None else relative_paths(experiment, folder))
     size = len(text.encode())
     if size > MAX_RESOLVED:
         raise ConfigError(

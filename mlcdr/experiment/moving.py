@@ -11,18 +11,23 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mlcdr.data.files import is_path
 from mlcdr.data.forms import SOURCES
 from mlcdr.data.moved import find_again
+from mlcdr.experiment.commands import change_folders
 from mlcdr.experiment.entries import DatasetSpec
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.splits import FromFile
 
 
-def with_relative_paths(experiment: Experiment, folder: Path) -> Experiment:
-    """The experiment as the `experiment.yaml` of a results folder has it."""
-    return _with_paths(experiment, partial(_make_relative, folder=folder.resolve()))
+def relative_paths(experiment: Experiment, folder: Path) -> dict[str, Any]:
+    """The experiment as plain data, as the `experiment.yaml` of a results folder has it."""
+    change = partial(_make_relative, folder=folder.resolve())
+    plain = _with_paths(experiment, change).resolved()
+    change_folders(plain, lambda given: change(given) if isinstance(given, str) else given)
+    return plain
 
 
 def with_paths_found(experiment: Experiment, folder: Path) -> Experiment:

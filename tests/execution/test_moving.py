@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mlcdr
+from mlcdr.experiment.loading import experiment_yaml, load_experiment
 from mlcdr.experiment.yaml_reader import read_yaml
 from tests import small
 from tests.conftest import Outcome
@@ -51,6 +52,16 @@ def test_paths_are_relative_to_the_results(project: Path) -> None:
     found = mlcdr.open_results(project / "results" / "one")
     assert found.experiment.datasets[0].name == str(project / "data" / "mine.csv")
     assert len(found.splits()) == 3
+
+
+def test_a_command_is_run_in_the_project_that_was_moved(project: Path) -> None:
+    command = {"external": {"command": "{python} guess.py {train} {test} {out}"}}
+    (project / "e.yaml").write_text(CONFIG.replace("{BR: {learner: ridge}}", f"{{Guess: {{learner: {command}}}}}"))
+    results = project / "results" / "one"
+    (results / "experiment.yaml").write_text(experiment_yaml(load_experiment(project / "e.yaml"), results))
+    moved = project.rename(project.with_name("elsewhere"))
+    again = load_experiment(moved / "results" / "one" / "experiment.yaml")
+    assert again.methods["Guess"].learner.params["folder"] == str(moved)
 
 
 def test_a_project_can_be_moved(project: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]) -> None:
