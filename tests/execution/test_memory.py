@@ -66,14 +66,15 @@ def test_sizes_of_a_code_have_the_memory_of_their_one_fit(arff: Path, tmp_path: 
 def test_methods_that_could_share_their_work_have_the_same_memory(tmp_path: Path) -> None:
     """An equal method that comes second would else need next to nothing: XᵀX alone has 8 MB.
 
-    On the first split libraries load what they need.
+    On the first split libraries load what they need. The system may take back idle pages at any time, which makes a
+    rise smaller: so the largest of several counts.
     """
     arff = small.write_dataset(tmp_path / "wide", n=1200, d=1000, labels=3)
     methods = {name: {"learner": {"ridge": {"alpha": 1.0}}, "threshold": {"maximise": "f1"}} for name in "ABC"}
-    splits = {"kind": "shuffle", "repeats": 2, "train_size": 0.5, "seed": 1}
+    splits = {"kind": "shuffle", "repeats": 4, "train_size": 0.5, "seed": 1}
     config = {"methods": methods, "sweep": {}, "splits": splits, "metrics": ["fit_memory", "hamming_loss"]}
     report = run(small.experiment(arff, **config), tmp_path)
-    found = memories(report.folder).groupby("method").last()
+    found = memories(report.folder).groupby("method").agg(lambda values: values.iloc[1:].max())
     assert found.min() > 8
     assert np.ptp(found.to_numpy()) < SMALLEST
     scores = open_results(report.folder).scores
@@ -86,15 +87,18 @@ def test_methods_that_could_share_their_work_have_the_same_memory(tmp_path: Path
 
 @needs_reset
 def test_what_is_kept_for_a_whole_data_set_counts_for_no_fit() -> None:
-    of_all, of_split = memory.DataSetMemo(), Memo()
-    held = [hold(10)]
-    with memory.rising(True) as rise:
-        held.append(hold(20))
-        of_all.get("large", lambda: hold(60))
-        of_all.get("large", lambda: hold(60))
-        of_all.get("of two", lambda: of_all.get("inner", lambda: hold(40))[::2])
-        of_split.get("small", lambda: hold(30))
-    assert rise.bytes / MB == pytest.approx(50, abs=SMALLEST)
+    rises = []
+    for _ in range(3):  # the system may take back idle pages at any time, which makes a rise smaller
+        of_all, of_split = memory.DataSetMemo(), Memo()
+        held = [hold(10)]
+        with memory.rising(True) as rise:
+            held.append(hold(20))
+            of_all.get("large", lambda: hold(60))
+            of_all.get("large", lambda: hold(60))
+            of_all.get("of two", lambda memo=of_all: memo.get("inner", lambda: hold(40))[::2])
+            of_split.get("small", lambda: hold(30))
+        rises.append(rise.bytes / MB)
+    assert max(rises) == pytest.approx(50, abs=SMALLEST)
 
 
 @needs_reset
