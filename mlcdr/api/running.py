@@ -38,6 +38,7 @@ def run(
     backend: Literal["loky", "dask"] = "loky",
     scheduler: str | None = None,
     trust: bool = False,
+    part: str | tuple[int, int] | None = None,
 ) -> Results:
     """Run an experiment as `mlcdr run` does; trials that are finished in the results folder are not computed again.
 
@@ -65,6 +66,9 @@ def run(
         `scheduler` ("dask").
     trust : bool
         Whether commands that the config names may be run (`learner: external`).
+    part : str or (int, int), optional
+        Compute one part of the trials, `"3/10"`; other processes, which may be on other machines, compute the others
+        into the same `out`. Tables are written by the part that sees that no trial is left.
 
     Returns
     -------
@@ -81,9 +85,13 @@ def run(
     from mlcdr.api.results import Results
     from mlcdr.data import held
     from mlcdr.execution import warned
+    from mlcdr.results.part import RunPart
 
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
         raise UserError(f"jobs: must be a whole number, and 0 means one worker for each core; found {describe(jobs)}")
+    of_run = None if part is None else RunPart.parse(part)
+    if of_run is not None and out is None:
+        raise UserError("part: needs `out`, the folder that all parts share")
     given = as_datasets(datasets)
     digests = {name: dataset.checksum for name, dataset in given.items()}
     temporary = TemporaryDirectory(prefix="mlcdr-", ignore_cleanup_errors=True) if out is None else None
@@ -92,9 +100,9 @@ def run(
     try:
         with holding, _as_user_errors():
             experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
-            options: Any = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "trust": trust}
+            options: Any = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "trust": trust, "part": of_run}
             report = compute(experiment, folder, jobs, quiet, **options)
-            if report.planned:
+            if report.stamp is not None:
                 _write_whatever_there_is(report)
         if not quiet:
             for line in warned.describe(report.warned):

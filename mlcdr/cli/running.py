@@ -6,13 +6,13 @@ import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, TrustCommands, option, switch
 from mlcdr.cli.printing import describe_pending, join_file_names, print_causes, print_tables
-from mlcdr.errors import ResultsError, UserError
+from mlcdr.errors import ResultsError, UserError, plural
 from mlcdr.standard_streams import print_notice
 from mlcdr.whole_files import is_regular_file
 
@@ -35,6 +35,9 @@ def run(
         str | None, option("ADDRESS", "With --backend dask: tcp://host:port, or the path of a scheduler file.")
     ] = None,
     trust: TrustCommands = False,
+    part: Annotated[
+        str | None, option("I/N", "Compute part I of N, e.g. 3/10; other jobs compute the others in the same folder.")
+    ] = None,
 ) -> None:
     """Run experiments; finished trials are not repeated.
 
@@ -43,13 +46,17 @@ def run(
     A trial that fails is recorded with its traceback, and the others are computed; the exit code is then 1. To
     find a method that cannot work before you run it, use `mlcdr check --try`.
     """
+    from mlcdr.results.part import RunPart
+
+    of_run = None if part is None else RunPart.parse(part)
     # before the runner is imported: that takes longer than to find a mistake
     experiments = load_to_run([(config, set_ or ()) for config in configs], quiet, trust)
     from mlcdr.api.running import compute
 
     worst = 0
     for experiment in experiments:
-        report = compute(experiment, out, jobs, quiet, fresh=fresh, backend=backend, scheduler=scheduler, trust=trust)
+        options: dict[str, Any] = {"backend": backend, "scheduler": scheduler, "trust": trust, "part": of_run}
+        report = compute(experiment, out, jobs, quiet, fresh=fresh, **options)
         worst = max(worst, conclude(report, quiet))
         if report.interrupted:
             break
@@ -127,8 +134,10 @@ def conclude(report: RunReport, quiet: bool) -> int:
     """Write the tables and figures of a run, print its tables and failures; returns the exit code."""
     from mlcdr.execution import warned
 
-    if report.done:
+    if report.stamp is not None and report.done:
         _conclude_results(report, quiet)
+    elif report.part is not None and not quiet:
+        _conclude_part(report)
     if not quiet:
         for line in warned.describe(report.warned):
             print_notice(line)
@@ -141,6 +150,15 @@ def conclude(report: RunReport, quiet: bool) -> int:
         print_notice(f"interrupted: {so_far}; run the same command again to continue")
         return 130
     return 1 if report.failures else 0
+
+
+def _conclude_part(report: RunReport) -> None:
+    """Print what a part of a run has computed, and what is left to others."""
+    computed = f"{report.computed} newly computed, in {report.seconds:.1f} s"
+    print_notice(f"part {report.part}: {plural(report.planned, 'trial')}, {computed}")
+    if report.left:
+        others = f"{plural(report.left, 'trial')} of other parts have no result yet"
+        print_notice(f"{others}; the last part writes the tables, and `mlcdr status {report.folder}` shows the parts")
 
 
 def _conclude_results(report: RunReport, quiet: bool) -> None:

@@ -34,13 +34,13 @@ def status(
     from mlcdr.results.failures import gather_causes
     from mlcdr.results.record import progress
 
-    inner = sorted(path.parent for path in folder.glob("*/trials.sqlite"))
-    if inner and not (folder / "trials.sqlite").exists():
+    inner = sorted({path.parent for path in folder.glob("*/trials*.sqlite")})
+    if inner and not any(folder.glob("trials*.sqlite")):
         _print_each(inner)
         return
     found = progress(folder)
     print_lines(f"{folder}: {_describe_state(folder, found)}")
-    if found.run.state == "starting":
+    if found.run.state == "starting" and not found.parts:
         return
     _print_counts(found, details)
     if found.total.pending:
@@ -76,6 +76,8 @@ def _print_each(folders: Iterable[Path]) -> None:
 def _describe_state(folder: Path, found: Progress) -> str:
     """What the last run of a folder does, or how it ended."""
     last = found.run
+    if found.parts:
+        return _describe_parts(found)
     again = "run the same command again to continue"
     if last.state == "crashed" and last.error:
         return f"ended by an error at {last.ended}: {last.error}"
@@ -91,6 +93,18 @@ def _describe_state(folder: Path, found: Progress) -> str:
         "finished": f"finished at {last.ended}",
     }
     return states[last.state]
+
+
+def _describe_parts(found: Progress) -> str:
+    """`10 parts: 7 finished; 1 running (4); 2 not begun (9, 10)`."""
+    states: dict[str, list[str]] = {}
+    for part, run in found.parts.items():
+        states.setdefault(run.state if run else "not begun", []).append(str(part.number))
+    listed = []
+    for state, numbers in states.items():
+        named = "" if state == "finished" else f" ({', '.join(numbers)})"
+        listed.append(f"{len(numbers)} {state}{named}")
+    return f"{len(found.parts)} parts: {'; '.join(listed)}"
 
 
 def _print_counts(found: Progress, details: bool) -> None:

@@ -123,8 +123,8 @@ class Keeping:
         whole = Model.of(model, rows.dataset, about)
         write_model(self._stem(trial), whole, rows.X)
 
-    def begin(self) -> None:
-        """Make the folder, and remove what a killed run left half written.
+    def begin(self, alone: bool = True) -> None:
+        """Make the folder, and, unless parts of the run write it at once, remove what a killed run left half written.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Keeping:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for path in self.folder.rglob("*"):
-                if path.name.startswith(TEMPORARY_PREFIX):
+                if alone and path.name.startswith(TEMPORARY_PREFIX):
                     path.unlink(missing_ok=True)
                 elif path.is_symlink():
                     is_regular_file(path)

@@ -28,6 +28,7 @@ from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.problems import Problem
 from mlcdr.experiment.trials import Trial, by_family, plan
 from mlcdr.results.manifest import Manifest
+from mlcdr.results.part import RunPart
 from mlcdr.results.record import Past, duration, mean_seconds, read_statuses
 from mlcdr.results.store import Store, place
 
@@ -60,10 +61,12 @@ class RunPlan:
     parts : sequence of Part
     trials : dict
         Key → trial, in the order of the results.
+    own : set of str
+        The keys of the trials of this part of the run: all of them where it is no part.
     done : set of str
-        The keys of trials that have their scores on record.
+        The keys of these that have their scores on record.
     n_kept : int
-        How many trials are on record with all that is to be kept of them.
+        How many of these are on record with all that is to be kept of them.
     pending : sequence of Group
         The groups that are to be computed.
     isolated : bool
@@ -74,6 +77,7 @@ class RunPlan:
 
     parts: Sequence[Part]
     trials: dict[str, Trial]
+    own: Set[str]
     done: Set[str]
     n_kept: int
     pending: Sequence[Group]
@@ -87,8 +91,9 @@ def plan_run(
     store: Store,
     listener: Listener,
     failed_only: bool,
+    of_run: RunPart | None = None,
 ) -> RunPlan:
-    """Read the data sets and plan their trials.
+    """Read the data sets and plan their trials; with `of_run`, only those of this part of the run are to be computed.
 
     Raises
     ------
@@ -108,11 +113,14 @@ def plan_run(
     failed_before = {failure.place for failure in failures}
     crashed_before = {failure.place for failure in failures if failure.crash}
     trials: dict[str, Trial] = {}
-    n_kept = 0
     for part in parts:
         trials |= {trial.key: trial for trial in part.trials}
-        part.pending = _incomplete(part.trials, done, keeping)
-        n_kept += len(part.trials) - len(part.pending)
+    own = trials.keys() if of_run is None else _keys_of(of_run, parts)
+    n_kept = 0
+    for part in parts:
+        of_part = [trial for trial in part.trials if trial.key in own]
+        part.pending = _incomplete(of_part, done, keeping)
+        n_kept += len(of_part) - len(part.pending)
         if failed_only:
             part.pending = [trial for trial in part.pending if place(trial) in failed_before]
     if any(part.pending for part in parts) and any(spec.tune for spec in experiment.methods.values()):
@@ -125,7 +133,21 @@ def plan_run(
     for part in sorted(parts, key=Part.size, reverse=True):
         pending += groups(experiment, part.source, part.pending, keeping)
         isolated |= any(place(trial) in crashed_before for trial in part.pending)
-    return RunPlan(parts, trials, done.intersection(trials), n_kept, pending, isolated, data)
+    return RunPlan(parts, trials, own, done.intersection(own), n_kept, pending, isolated, data)
+
+
+def _keys_of(of_run: RunPart, parts: Iterable[Part]) -> set[str]:
+    """The keys of the trials of a part of a run.
+
+    The splits of all data sets are numbered, by the names of the data sets, and dealt out in turn: what shares the work
+    of a split stays together, and the order in which data sets or methods are listed changes nothing.
+    """
+    keys = set()
+    before = 0  # splits of the data sets so far
+    for part in sorted(parts, key=lambda part: part.name):
+        keys |= {trial.key for trial in part.trials if of_run.has(before + trial.split)}
+        before += 1 + max((trial.split for trial in part.trials), default=-1)
+    return keys
 
 
 def _notice_changed(parts: Iterable[Part], folder: Path, listener: Listener) -> None:

@@ -25,6 +25,7 @@ from mlcdr.metrics import find
 from mlcdr.processes import Stop, hold_signals, is_daemonic, protect_process, stop_on_signals
 from mlcdr.results.exports import write_changed
 from mlcdr.results.failures import describe_error
+from mlcdr.results.part import RunPart
 from mlcdr.results.store import Store, list_rows
 
 BACKENDS = ("loky", "dask")
@@ -40,6 +41,7 @@ def run(
     failed_only: bool = False,
     scheduler: str | None = None,
     trust: bool = False,
+    part: RunPart | None = None,
 ) -> RunReport:
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
@@ -65,6 +67,8 @@ def run(
         Of the Dask cluster: its address, or its scheduler file.
     trust : bool
         Whether commands that the experiment names may be run.
+    part : RunPart or None
+        The part of the run that is computed; other processes compute the others, in the same folder.
 
     Raises
     ------
@@ -86,9 +90,11 @@ def run(
     if cluster is None and jobs > 1 and is_daemonic():
         jobs = 1
         listener.notice("a daemonic process may start no workers (of multiprocessing.Pool, of Dask): it computes alone")
-    report = RunReport(out / experiment.name, jobs, backend)
+    if part is not None and fresh:
+        raise UserError("--part: not with --fresh, since parts share the folder; remove it before they begin")
+    report = RunReport(out / experiment.name, jobs, backend, part=part)
     resolved = experiment_yaml(experiment, report.folder)  # refuses an experiment that could not be read back later
-    with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
+    with threadpool_limits(1), protect_process(), Store(report.folder, fresh, part) as store:
         this = _Run(experiment, store, listener, report)
         try:
             with stop_on_signals():
@@ -141,20 +147,20 @@ class _Run:
     def begin(self, resolved: str, fresh: bool, failed_only: bool) -> RunPlan | None:
         """Plan the trials, and record the plan and the experiment; None where no failed trial is to be computed."""
         report = self.report
-        plan = plan_run(self.experiment, self.keeping, self.store, self.listener, failed_only)
+        plan = plan_run(self.experiment, self.keeping, self.store, self.listener, failed_only, report.part)
         if failed_only and not plan.pending:
             self.store.forget_run()
-            report.planned, report.done = len(plan.trials), len(plan.done)
+            report.planned, report.done = len(plan.own), len(plan.done)
             return None
         if self.keeping is not None and not fresh:
-            self.keeping.begin()
+            self.keeping.begin(alone=report.part is None)
         write_changed(self.folder / "experiment.yaml", resolved)
         self.store.begin(plan.trials, report.jobs)
         if fresh:
             forget(self.folder)
         self.plan = plan
         self._remark_on_memory()
-        report.planned, report.kept, report.done = len(plan.trials), plan.n_kept, len(plan.done)
+        report.planned, report.kept, report.done = len(plan.own), plan.n_kept, len(plan.done)
         self.listener.begin(self.experiment.name, report.planned, report.kept)
         return plan
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import time
@@ -25,6 +26,7 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary, write_tried
 from mlcdr.results.manifest import Machine, Manifest, PeakMegabytes, RunFacts, TrialCounts
+from mlcdr.results.part import RunPart
 from mlcdr.results.stamp import Stamp
 from mlcdr.results.store import Store
 from mlcdr.results.trials import read_by_label, read_chosen, read_scores, read_tried
@@ -68,6 +70,10 @@ class RunReport:
         When it began (UTC, ISO 8601).
     clock : float
         The same by the monotonic clock.
+    part : RunPart or None
+        The part of a run that this is.
+    left : int
+        How many trials of the other parts have no result yet; then there are no exports.
     worker_peak : int
         The most bytes that a worker has had resident at once; 0 without workers.
     """
@@ -89,6 +95,8 @@ class RunReport:
     scores: pd.DataFrame | None = None
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
+    part: RunPart | None = None
+    left: int = 0
     worker_peak: int = 0
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
 
@@ -102,6 +110,9 @@ def write_results(
 ) -> None:
     """Write all files of the results folder but the record, and complete the report by what is on record.
 
+    Of a part of a run, they are written when no trial is left in any part. Whatever the order in which parts end, the
+    last one sees the trials and the manifests of all others.
+
     Raises
     ------
     ResultsError
@@ -109,6 +120,27 @@ def write_results(
     """
     folder = report.folder.absolute()
     _complete(report, plan, store)
+    if report.part is None:
+        _write_exports(experiment, plan, keeping, report)
+        return
+    report.seconds = time.monotonic() - report.clock
+    own = folder / f"manifest.{report.part.stem}.json"
+    write_atomically(own, _describe(experiment, plan, report, own).to_json())
+    with store.exporting():
+        finished = store.done() | store.failures().keys()
+        report.left = len(plan.trials.keys() - finished - plan.own)
+        if not report.left and not report.interrupted:
+            _write_exports(experiment, plan, keeping, report)
+
+
+def _write_exports(
+    experiment: Experiment,
+    plan: RunPlan,
+    keeping: Keeping | None,
+    report: RunReport,
+) -> None:
+    """Write what is made of all records, and the manifest."""
+    folder = report.folder.absolute()
     scores = read_scores(folder, experiment)
     assert scores is not None, "the plan is on record"
     write_frame(folder / "scores.csv", scores)
@@ -125,7 +157,9 @@ def write_results(
     else:
         _remove(folder / "labels.csv")
     report.seconds = time.monotonic() - report.clock
-    manifest = _describe(experiment, plan, report)
+    manifest = _describe(experiment, plan, report, folder / "manifest.json")
+    if report.part is not None:
+        manifest = manifest.model_copy(update={"computed_by": _runs_of_parts(folder)})
     if keeping is not None:
         kept = keeping.write_index(plan.trials.values(), experiment.varied)
         manifest = manifest.model_copy(update={"kept": kept})
@@ -137,7 +171,7 @@ def write_results(
 def _complete(report: RunReport, plan: RunPlan, store: Store) -> None:
     """Complete the report by the failures on record of the plan's trials."""
     recorded = store.failures()
-    failed = [key for key in plan.trials if key in recorded]
+    failed = [key for key in plan.trials if key in plan.own and key in recorded]
     report.crashed = sum(recorded[key].crash != "" for key in failed)
     report.failures = [(plan.trials[key], recorded[key].error) for key in failed] + report.failures
 
@@ -149,15 +183,25 @@ def _remove(path: Path) -> None:
         raise ResultsError(f"{path}: cannot be removed: {error.strerror}") from error
 
 
-def _describe(experiment: Experiment, plan: RunPlan, report: RunReport) -> Manifest:
-    """The manifest of the last run, with `computed_by`: the runs that computed trials of this folder.
+def _runs_of_parts(folder: Path) -> tuple[RunFacts, ...]:
+    """The runs that computed the trials of all parts, and of whole runs before, in the order in which they began."""
+    runs: list[RunFacts] = []
+    for path in [folder / "manifest.json", *sorted(folder.glob("manifest.*-of-*.json"))]:
+        with contextlib.suppress(ResultsError):  # there may be none
+            runs += [run for run in Manifest.load(path).computed_by if run not in runs]
+    return tuple(sorted(runs, key=lambda run: run.started))
 
-    They begin with the last run that kept no earlier trials; one that was killed is not among them. The other facts are
-    of the last run alone, which may have computed nothing.
+
+def _describe(experiment: Experiment, plan: RunPlan, report: RunReport, path: Path) -> Manifest:
+    """The manifest of the last run, to be written to `path`.
+
+    `computed_by` are the runs that computed trials of this folder, or of this part. They begin with the last run that
+    kept no earlier trials; one that was killed is not among them. The other facts are of the last run alone, which may
+    have computed nothing.
     """
     run = _describe_run(report)
     try:
-        runs = Manifest.read(report.folder).computed_by
+        runs = Manifest.load(path).computed_by
     except ResultsError:
         runs = ()
     if report.computed:

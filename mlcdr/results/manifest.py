@@ -129,7 +129,17 @@ class Manifest(RunFacts):
         ResultsError
             When there is none, or it is broken.
         """
-        path = folder / "manifest.json"
+        return cls.load(folder / "manifest.json")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """A manifest from its file.
+
+        Raises
+        ------
+        ResultsError
+            As `read`.
+        """
         try:
             if is_regular_file(path) and path.stat().st_size > _LARGEST:
                 raise ResultsError(f"{path}: cannot be read: larger than {_LARGEST // 2**20} MiB")

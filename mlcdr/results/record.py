@@ -7,13 +7,14 @@ a folder that may not be written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.record_file import DONE, FAILED, PLACE, NoRecord, Point, reading, rows
+from mlcdr.results.part import RunPart, part_of
+from mlcdr.results.record_file import DONE, FAILED, PLACE, NoRecord, Point, read_plan, reading, rows
 from mlcdr.results.store import started, this_host
 
 _CLOCK = 2  # seconds
@@ -26,7 +27,7 @@ class Record:
     Attributes
     ----------
     runs : list of tuple
-        process, jobs, started, ended and outcome of the runs that wrote here.
+        The record, and process, jobs, started, ended and outcome of the runs that wrote here, the latest last.
     planned : list of tuple
         key, dataset and method of the trials of the last run's plan, in its order.
     trials : dict
@@ -48,16 +49,17 @@ def read_record(folder: Path, *columns: str) -> Record:
     ResultsError
         When a record cannot be read.
     """
-    runs, planned = [], []
+    runs: list[tuple[Any, ...]] = []
     trials: dict[str, tuple[Any, ...]] = {}
     with reading(folder) as records:
+        planned = read_plan(records)
         for path, db in records:
-            runs += rows(db, path, "runs", "process", "jobs", "started", "ended", "outcome")
-            planned += rows(db, path, "planned", "key", "dataset", "method")
+            runs += [(path, *run) for run in rows(db, path, "runs", "process", "jobs", "started", "ended", "outcome")]
             for row in rows(db, path, "trials", "key", "status", *columns):
                 known = trials.setdefault(row[0], row)
                 if row[1] == "done" and known[1] == "failed":  # it failed in one record, and is done in another
                     trials[row[0]] = row
+    runs.sort(key=lambda run: run[3])  # by their beginning; those of one second stay in the order of their records
     return Record(runs, planned, trials)
 
 
@@ -73,11 +75,10 @@ def read_planned(folder: Path, status: str, *columns: str, where: str = "1") -> 
     ResultsError
         When the record cannot be read.
     """
-    planned: list[str] = []
     found: dict[str, tuple[Any, ...]] = {}
     with reading(folder) as records:
+        planned = [key for key, _, _ in read_plan(records)]
         for path, db in records:
-            planned += [key for (key,) in rows(db, path, "planned", "key")]
             for key, *row in rows(db, path, "trials", "key", *columns, where=f"{status} AND {where}"):
                 found.setdefault(key, tuple(row))
         if status == FAILED and len(records) > 1:
@@ -163,6 +164,9 @@ class Progress:
         Data set → mean seconds of one worker for a trial, of those recorded here.
     failures : list of Failed
         The failed trials of the plan, in its order.
+    parts : dict
+        Part → the last run of it, None if it has not begun; of the division that ran last. Empty where a whole run was
+        the last.
     """
 
     folder: Path
@@ -170,6 +174,7 @@ class Progress:
     counts: list[Counts]
     costs: dict[str, float]
     failures: list[Failed]
+    parts: dict[RunPart, Run | None] = field(default_factory=dict)
 
     @property
     def total(self) -> Counts:
@@ -207,14 +212,28 @@ def _progress(folder: Path) -> Progress:
     record = read_record(folder, "dataset", "crash", "seconds")
     if not record.runs:
         raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
-    run = _describe_run(*record.runs[-1])
-    if run.state == "starting":  # the plan is that of an earlier run
+    run = _describe_run(*record.runs[-1][1:])
+    parts = _describe_parts(record)
+    if run.state == "starting" and not parts:  # the plan is that of an earlier run
         record.planned.clear()
     counts = _count(record)
     some_failed = any(each.failed for each in counts)
     failures = read_failures(folder) if some_failed else []
     costs = mean_seconds((dataset, seconds) for _, _, dataset, _, seconds in record.trials.values())
-    return Progress(folder, run, counts, costs, failures)
+    return Progress(folder, run, counts, costs, failures, parts)
+
+
+def _describe_parts(record: Record) -> dict[RunPart, Run | None]:
+    """`Progress.parts`."""
+    last = part_of(record.runs[-1][0])
+    if last is None:
+        return {}
+    parts: dict[RunPart, Run | None] = {RunPart(number + 1, last.of): None for number in range(last.of)}
+    for path, *run in record.runs:
+        part = part_of(path)
+        if part in parts:
+            parts[part] = _describe_run(*run)
+    return parts
 
 
 def _count(record: Record) -> list[Counts]:

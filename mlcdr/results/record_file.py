@@ -11,7 +11,8 @@ Only a run opens a record for writing (`writing`); all else opens it read-only. 
 that a killed run may have left, and it refuses one that names another file. What is read is then checked cell by cell
 (`rows`). A record is created whole, under another name, so that a reader finds none or all of it.
 
-A folder may have several records, `trials.sqlite` and `trials.*.sqlite`; they are read together.
+A folder may have several records, `trials.sqlite` and, of the parts of a run, `trials.3-of-10.sqlite`; they are read
+together. The plan is that of the run which was planned last in any of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -28,9 +29,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, Field, Json, TypeAdapter, ValidationError
 
 from mlcdr.errors import ResultsError
+from mlcdr.results.part import RunPart
 from mlcdr.whole_files import is_regular_file, make_temporary_path
 
 NAME = "trials.sqlite"
+"""The record of a run; that of a part of one is `record_name(part)`."""
+
 PLACE = ("dataset", "method", "point", "split")
 """The columns of a trial's place, the same for any version of its method."""
 
@@ -173,6 +177,29 @@ def _type_of(kinds: tuple[Any, ...]) -> TypeAdapter[list[tuple[Any, ...]]]:
     return TypeAdapter(list[tuple[kinds]])  # type: ignore[valid-type]
 
 
+def record_name(part: RunPart | None) -> str:
+    """The name of the record that a run, or a part of one, writes."""
+    return NAME if part is None else f"trials.{part.stem}.sqlite"
+
+
+def list_records(folder: Path) -> list[Path]:
+    """The records of a folder."""
+    return sorted(folder.glob("trials*.sqlite"))
+
+
+def read_plan(records: Sequence[tuple[Path, sqlite3.Connection]]) -> list[tuple[str, str, str]]:
+    """Key, data set and method of the trials of the plan that was made last, in its order."""
+    latest = ""
+    plan: list[Any] = []
+    for path, db in records:
+        runs = rows(db, path, "runs", "started", where="jobs > 0")
+        own = rows(db, path, "planned", "key", "dataset", "method")
+        started = max((at for (at,) in runs), default="")
+        if own and (started > latest or not plan):
+            latest, plan = started, own
+    return plan
+
+
 @contextlib.contextmanager
 def reading(folder: Path) -> Iterator[list[tuple[Path, sqlite3.Connection]]]:
     """The records of a folder, read-only, as they are at one moment; a run may be writing them.
@@ -186,15 +213,15 @@ def reading(folder: Path) -> Iterator[list[tuple[Path, sqlite3.Connection]]]:
     """
     if not folder.is_dir():
         raise NoRecord(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
-    paths = sorted(folder.glob("trials*.sqlite"))
+    paths = list_records(folder)
     if not paths:
         raise NoRecord(f"{folder}: holds no {NAME}; no run has begun here, or one is just starting")
     with contextlib.ExitStack() as stack:
-        yield [(path, stack.enter_context(_opened(path))) for path in paths]
+        yield [(path, stack.enter_context(opened(path))) for path in paths]
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection in a transaction that has begun to read, in which nothing changes."""
     with explain_errors(path, "cannot be read"):
         db = _begin_to_read(path)
@@ -241,14 +268,27 @@ def explain_errors(path: Path, what: str) -> Iterator[None]:
 # -------------------------------------------------------------------- writing
 
 
-def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
-    """A connection to the record of a folder, made if there is none; for the one process that holds the folder's lock.
+def heal(path: Path) -> None:
+    """Roll back the journal that a killed run has left beside another record; a run that is alive is waited for.
+
+    Raises
+    ------
+    ResultsError
+        As `writing`.
+    """
+    if _file_of_sqlite(path, "-journal").exists():
+        writing(path).close()
+
+
+def writing(path: Path, fresh: bool = False) -> sqlite3.Connection:
+    """A connection to a record, made if there is none; for a run that holds its lock.
 
     A journal that a killed run has left is rolled back.
 
     Parameters
     ----------
-    folder : path
+    path : path
+        The record.
     fresh : bool
         Replace what is there, whatever it is, by an empty record.
 
@@ -257,7 +297,6 @@ def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
     ResultsError
         When it is not a record that mlcdr made, it is damaged, or it cannot be written.
     """
-    path = folder / NAME
     try:
         with explain_errors(path, "cannot be used as the record of trials"):
             if fresh or not _check_files(path):

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import platform
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -21,15 +22,19 @@ import psutil
 
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
+from mlcdr.results.part import RunPart, list_files
 from mlcdr.results.record_file import (
     DONE,
     FAILED,
-    NAME,
     NOW,
     PLACE,
     Point,
     empty_record,
     explain_errors,
+    heal,
+    list_records,
+    opened,
+    record_name,
     rows,
     writing,
 )
@@ -105,6 +110,8 @@ class Store:
     ----------
     folder : path
         The results folder; made if it is not there.
+    part : RunPart or None
+        The part of a run that writes, whose record is another one. Parts write at once, and a whole run alone.
     fresh : bool
         Start with an empty record, whatever is there, even if it is damaged. What is there stays until `begin`, so that
         a run which cannot begin loses nothing; then its record and its exports are removed.
@@ -115,17 +122,17 @@ class Store:
         When the folder cannot be written, another run is writing it, or its `trials.sqlite` is damaged or not ours.
     """
 
-    def __init__(self, folder: Path, fresh: bool = False):
-        self.path = folder / NAME
-        self._lock = _lock(folder)
-        try:
-            close_in_forks(self._lock)
+    def __init__(self, folder: Path, fresh: bool = False, part: RunPart | None = None):
+        self.path = folder / record_name(part)
+        self._locks = contextlib.ExitStack()
+        with contextlib.ExitStack() as locks:
+            locks.callback(_unlock, _lock(folder, ".lock", shared=part is not None))
+            if part is not None:
+                locks.callback(_unlock, _lock(folder, f".lock-{part.stem}"))
             self._replaces = fresh
-            self._db = empty_record() if fresh else writing(folder)
+            self._db = empty_record() if fresh else writing(self.path)
             self._run = self._record_run()
-        except BaseException:
-            self._lock.close()
-            raise
+            self._locks = locks.pop_all()
 
     def __enter__(self) -> Store:
         return self
@@ -138,10 +145,7 @@ class Store:
             with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
                 self.end(outcome)
         self._db.close()
-        if fcntl is not None:
-            with contextlib.suppress(OSError):  # closing it is not enough if a child process has it open, too
-                fcntl.flock(self._lock, fcntl.LOCK_UN)
-        self._lock.close()
+        self._locks.close()
 
     def _record_run(self) -> int | None:
         return self._change("cannot record the run", "INSERT INTO runs (process, jobs) VALUES (?, 0)", this_process())
@@ -162,7 +166,10 @@ class Store:
         if self._replaces:
             self._replaces = False
             self._db.close()
-            self._db = writing(self.path.parent, fresh=True)
+            with explain_errors(self.path, "earlier results cannot be removed"):
+                for path in list_files(self.path.parent):
+                    path.unlink(missing_ok=True)
+            self._db = writing(self.path, fresh=True)
             self._run = self._record_run()
             with explain_errors(self.path, "earlier exports cannot be removed"):
                 for name in EXPORTS:
@@ -188,13 +195,30 @@ class Store:
         self._run = None
 
     def done(self) -> set[str]:
-        """The keys of the trials on record, of any plan, that have their scores."""
-        return {key for (key,) in rows(self._db, self.path, "trials", "key", where=DONE)}
+        """The keys of the trials on record, of any plan and of all parts, that have their scores."""
+        found = set()
+        for path, db in self._records():
+            found |= {key for (key,) in rows(db, path, "trials", "key", where=DONE)}
+        return found
 
     def failures(self) -> dict[str, Failure]:
-        """Key → how a trial failed, of each that did, of any plan; the next run tries it again."""
-        failed = rows(self._db, self.path, "trials", "key", *PLACE, "error", "crash", where=FAILED)
-        return {key: Failure(tuple(at), error, crash) for key, *at, error, crash in failed}
+        """Key → how a trial failed, of each that did and is not done, of any plan; the next run tries it again."""
+        found = {}
+        for path, db in self._records():
+            for key, *at, error, crash in rows(db, path, "trials", "key", *PLACE, "error", "crash", where=FAILED):
+                found[key] = Failure(tuple(at), error, crash)
+        done = self.done() if found else set()
+        return {key: failure for key, failure in found.items() if key not in done}
+
+    def _records(self) -> Iterator[tuple[Path, sqlite3.Connection]]:
+        """The folder's other records, read-only, unless they are to be replaced; then this one."""
+        others = [] if self._replaces else list_records(self.path.parent)
+        for path in others:
+            if path != self.path:
+                heal(path)
+                with opened(path) as db:
+                    yield path, db
+        yield self.path, self._db
 
     def record(self, trials: Sequence[Row]) -> None:
         """Write the rows of finished trials (`list_rows`), in one transaction.
@@ -207,6 +231,13 @@ class Store:
         if trials:
             with self._transaction("cannot record results"):
                 self._db.executemany(_INSERT, trials)
+
+    @contextlib.contextmanager
+    def exporting(self) -> Iterator[None]:
+        """A block in which no other part writes files that are made of all records."""
+        with contextlib.ExitStack() as lock:
+            lock.callback(_unlock, _lock(self.path.parent, ".lock-exports", waits=True))
+            yield
 
     @contextlib.contextmanager
     def _transaction(self, what: str) -> Iterator[None]:
@@ -283,21 +314,30 @@ def _or_null(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _lock(folder: Path) -> io.FileIO:
-    """The folder's lock, taken: a file that is opened without emptying it, and without following a link of its name."""
-    path = folder / ".lock"
+def _lock(folder: Path, name: str, shared: bool = False, waits: bool = False) -> io.FileIO:
+    """A lock of the folder, taken: a file that is opened without emptying it, or following a link of its name."""
+    path = folder / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_regular_file(path)
         file = io.FileIO(os.open(path, _LOCK_FLAGS, 0o666), "r+")
     except OSError as error:
         raise ResultsError(f"{folder}: cannot be written: {error.strerror}") from None
+    close_in_forks(file)
     if fcntl is not None:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, kind if waits else kind | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()
             raise ResultsError(f"{folder}: another run is writing this folder; wait for it or choose --out") from None
         except OSError:  # treat a file system without locks like a system without locks
             pass
     return file
+
+
+def _unlock(file: io.FileIO) -> None:
+    if fcntl is not None:
+        with contextlib.suppress(OSError):  # closing it is not enough if a child process has it open, too
+            fcntl.flock(file, fcntl.LOCK_UN)
+    file.close()

@@ -13,7 +13,7 @@ import pandas as pd
 from mlcdr.experiment.model import Experiment
 from mlcdr.results.frame import CHOSEN, TRIED
 from mlcdr.results.record import read_planned
-from mlcdr.results.record_file import DONE, PLACE, NoRecord, reading, rows
+from mlcdr.results.record_file import DONE, PLACE, NoRecord, read_plan, reading, rows
 
 
 def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
@@ -30,12 +30,11 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
     ResultsError
         When the record cannot be read, or holds what a run does not write.
     """
-    planned: list[str] = []
     trials: list[tuple[Any, ...]] = []
     try:
         with reading(folder) as records:
+            planned = [key for key, _, _ in read_plan(records)]
             for path, db in records:
-                planned += [key for (key,) in rows(db, path, "planned", "key")]
                 trials += rows(db, path, "trials", "key", *PLACE, "scores", where=DONE)
     except NoRecord:
         return None

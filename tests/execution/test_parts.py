@@ -1,0 +1,172 @@
+"""`mlcdr run --part I/N`: jobs that share only a folder, and what they leave there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import mlcdr
+from mlcdr.errors import ResultsError, UserError
+from mlcdr.execution.runner import run
+from mlcdr.experiment.loading import experiment_yaml
+from mlcdr.experiment.model import Experiment
+from mlcdr.results.part import RunPart, part_of
+from mlcdr.results.record import progress, read_record
+from tests import prepared, small
+from tests.conftest import Outcome
+from tests.prepared import Prepared
+
+SPLITS = {"kind": "shuffle", "repeats": 12, "train_size": 0.75, "seed": 1}
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    arff = small.write_dataset(tmp_path / "data")
+    return small.experiment(arff, splits=SPLITS, by_label=["f1"], keep={"scores": True})
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    names = ("scores.csv", "summary.csv", "labels.csv", "kept/index.csv")
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+@pytest.mark.parametrize("n", [1, 3, 20])
+def test_parts_in_any_order_leave_what_one_run_leaves(n: int, experiment: Experiment, tmp_path: Path) -> None:
+    whole = run(experiment, tmp_path / "whole")
+    parts = [RunPart(number, n) for number in range(n, 0, -1)]
+    reports = [run(experiment, tmp_path / "parts", part=part) for part in parts]
+    assert [report.left > 0 for report in reports] == [True] * (n - 1) + [False]
+    assert sum(report.computed for report in reports) == whole.computed
+    assert max(report.planned for report in reports) - min(report.planned for report in reports) <= whole.planned / 12
+    assert _files(whole.folder) == _files(reports[-1].folder)
+    again = run(experiment, tmp_path / "parts")
+    assert (again.kept, again.computed) == (whole.planned, 0)
+    assert _files(whole.folder) == _files(again.folder)
+
+
+def test_the_division_does_not_depend_on_the_order_of_data_sets_and_methods(tmp_path: Path) -> None:
+    arffs = [small.write_dataset(tmp_path / name, name=name) for name in ("one", "two", "six")]
+    seen = set()
+    for order, methods in ((arffs, small.FOUR), (arffs[::-1], dict(reversed(small.FOUR.items())))):
+        whole = small.experiment(order[0], datasets=[str(path) for path in order], splits=SPLITS, methods=methods)
+        reports = [run(whole, tmp_path / f"{order[0].stem}", part=RunPart(2, 5))]
+        seen.add(frozenset(_scored(reports[0].folder)))
+    assert len(seen) == 1
+    (places,) = seen
+    assert {dataset for dataset, _ in places} == {"one", "two", "six"}
+    assert len(places) == pytest.approx(3 * 12 / 5, abs=1)
+
+
+def _scored(folder: Path) -> set[tuple[str, int]]:
+    found = mlcdr.open_results(folder).found.scores
+    return set(zip(found["dataset"].astype(str), found["split"], strict=True))
+
+
+def _wait_for_plan(folder: Path, part: RunPart) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(ResultsError):  # it has not begun yet
+            if any(part_of(path) == part and jobs for path, _, jobs, *_ in read_record(folder).runs):
+                return
+        time.sleep(0.005)
+
+
+def test_ten_jobs_of_which_three_are_killed_and_run_again(tmp_path: Path) -> None:
+    """The same scores as of one run, byte for byte."""
+    arff = small.write_dataset(tmp_path / "data")
+    methods = {"Slow": {"learner": {"tests.small.Guess": {"seconds": 0.1}}}, "PLST": small.FOUR["PLST"]}
+    splits = {**SPLITS, "repeats": 20}
+    asked = small.experiment(arff, splits=splits, methods=methods, sweep={}, metrics=["hamming_loss", "f1"])
+    (tmp_path / "e.yaml").write_text(experiment_yaml(asked))
+    environment = {**os.environ, "PYTHONPATH": str(prepared.ROOT)}
+
+    def begin(number: int) -> Prepared:
+        line = ["run", "e.yaml", "--part", f"{number}/10", "--jobs", "1", "--quiet"]
+        return Prepared(line, tmp_path, environment)
+
+    jobs = {number: begin(number) for number in range(1, 11)}
+    folder = tmp_path / "results" / "small"
+    for number in (2, 5, 9):
+        _wait_for_plan(folder, RunPart(number, 10))
+        os.kill(jobs[number].pid, signal.SIGKILL)
+    for job in jobs.values():
+        job.communicate(timeout=120)
+    codes = {number: job.returncode for number, job in jobs.items()}
+    assert [number for number, code in codes.items() if code == -signal.SIGKILL] == [2, 5, 9]
+    assert not (folder / "scores.csv").exists()
+    assert [part.number for part, last in progress(folder).parts.items() if last and last.state == "crashed"] == [
+        2,
+        5,
+        9,
+    ]
+    for number in (9, 2, 5):
+        assert begin(number).communicate(timeout=120)[1] == ""
+    whole = run(asked, tmp_path / "whole")
+    for name in ("scores.csv", "summary.csv"):
+        assert (folder / name).read_bytes() == (whole.folder / name).read_bytes()
+
+
+def test_whole_runs_and_parts_exclude_each_other_and_parts_do_not(experiment: Experiment, tmp_path: Path) -> None:
+    from mlcdr.results.store import Store
+
+    folder = tmp_path / "small"
+    with Store(folder, part=RunPart(1, 2)), Store(folder, part=RunPart(2, 2)):
+        for part in (None, RunPart(1, 2)):
+            with pytest.raises(ResultsError, match="another run is writing this folder"):
+                Store(folder, part=part)
+    with Store(folder), pytest.raises(ResultsError, match="another run is writing this folder"):
+        Store(folder, part=RunPart(1, 2))
+
+
+def test_what_failed_in_a_part_is_retried_by_any_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arff = small.write_dataset(tmp_path / "data")
+    methods = {"PLST": small.FOUR["PLST"], "Bad": {"learner": "tests.small.Failing"}}
+    asked = small.experiment(arff, methods=methods, sweep={}, splits={**SPLITS, "repeats": 4})
+    Path("e.yaml").write_text(experiment_yaml(asked))
+    for number in (1, 2):
+        done = mlcdr("run", "e.yaml", "--part", f"{number}/2", "-j", 1)
+        assert done.code == 1
+        assert "2 of 4 trials failed" in done.err
+    assert "2 trials of other parts have no result" not in done.err
+    assert "2 parts: 2 finished" in mlcdr("status", "results/small").out
+    retried = mlcdr("retry", "results/small", "-j", 1)
+    assert "4 of 8 trials failed" in retried.err
+    fresh = mlcdr("run", "e.yaml", "--fresh", "-j", 1)
+    assert "8 trials, all newly computed" in fresh.err
+    assert sorted(path.name for path in Path("results/small").glob("*-of-*")) == []
+
+
+def test_the_job_of_a_slurm_array_runs_its_part(tmp_path: Path) -> None:
+    (tmp_path / "mlcdr").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "mlcdr").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_ARRAY_TASK_ID": "3", "SLURM_CPUS_PER_TASK": "4"}
+    script = prepared.ROOT / "examples" / "slurm_array.sh"
+    done = subprocess.run(["bash", script, "a b.yaml"], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "run a b.yaml --part 3/10 --jobs 4\n"
+
+
+@pytest.mark.parametrize("written", ["0/3", "4/3", "3", "a/b", "1/2/3", (1, 2, 3), (1.0, 2), (True, 2), "1/10000"])
+def test_what_is_no_part_is_refused(written: object) -> None:
+    with pytest.raises(UserError, match="--part: must be I/N with"):
+        RunPart.parse(written)
+
+
+def test_parts_from_python(experiment: Experiment, tmp_path: Path) -> None:
+    first = mlcdr.run(experiment, out=tmp_path, part=(1, 2), quiet=True)
+    assert first.found.scores["split"].unique().tolist() == [0, 2, 4, 6, 8, 10]
+    second = mlcdr.run(experiment, out=tmp_path, part="2/2", quiet=True)
+    assert second.scores["split"].nunique() == 12
+    with pytest.raises(UserError, match="part: needs `out`"):
+        mlcdr.run(experiment, out=None, part="1/2")
+    with pytest.raises(UserError, match="--part: not with --fresh"):
+        mlcdr.run(experiment, out=tmp_path, part="1/2", fresh=True)
