@@ -31,10 +31,14 @@ def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
         return value
     if hasattr(value, "get_params") and not isinstance(value, type) and type(value).__module__ != "__main__":
         described = _describe_estimator(value, source, path)
-        is_method = len(path) == 2 and path[0] == "methods" and "learner" not in described
-        return {"learner": described} if is_method else described
+        is_line = "learner" in described
+        return {"learner": described} if _is_method(path) and not is_line else described
     where = ": ".join(filter(None, [source, dotted(path)]))
     raise ConfigError([f"{where}: {_describe_foreign(value)}"])
+
+
+def _is_method(path: KeyPath) -> bool:
+    return len(path) == 2 and path[0] == "methods"
 
 
 def _describe_foreign(value: Any) -> str:
@@ -62,14 +66,14 @@ def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str,
             given[key] = value
     plain: dict[str, Any] = copy_plain(given, source, path)
     if (cls.__module__, cls.__name__) == ("mlcdr.methods.composition", "ComposedClassifier"):
-        return plain
+        return plain if _is_method(path) else {"mlcdr.ComposedClassifier": plain}
     target = f"{cls.__module__}:{cls.__qualname__}"
     families = BUILT_IN.values()
     for known in families:
         for name, of_name in known.items():
             in_families = sum(name in names for names in families)
-            # a name in two families says less than the path
-            if of_name == target and in_families == 1:
+            # a name in two families says less than the path, and an instance space with its classifier is one
+            if of_name == target and in_families == 1 and "classifier" not in plain:
                 return {name: plain}
     public = [part for part in cls.__module__.split(".") if not part.startswith("_")]  # sklearn.linear_model._ridge
     dotted_path = ".".join([*public, cls.__qualname__])

@@ -12,6 +12,7 @@ from mlcdr.errors import UserError, describe
 from mlcdr.methods import nested
 from mlcdr.methods.commands import version_of_command
 from mlcdr.methods.declarations import REQUIRED, Declaration
+from mlcdr.methods.foreign_values import family_of
 from mlcdr.methods.nested import Inner, Keys, Problem
 from mlcdr.methods.registry import find_declaration, resolve, version_of_component
 from mlcdr.methods.values import as_number
@@ -100,7 +101,12 @@ class Component:
             why = declaration.find_problem(key, value) if declaration.is_foreign else None
             if why:
                 raise ValueError(why)
-            values[key] = parts[key].build() if key in parts else _filled(value, declaration, key)
+            if key in parts:
+                values[key] = parts[key].build()
+            elif f"{key}.0" in parts and declaration.is_ours:  # several, one after another
+                values[key] = [parts[f"{key}.{i}"].build() for i in range(len(value))]
+            else:
+                values[key] = _filled(value, declaration, key)
         estimator = foreign.build(cls, values)
         contracts.validate_parameters(estimator)
         return estimator
@@ -152,7 +158,7 @@ def _filled(written: Any, declaration: Declaration, parameter: str) -> Any:
         return as_number(written)
 
     def build(each: Any) -> Any:
-        return Component.parse(nested.NESTED, each).build()
+        return Component.parse(family_of(each), each).build()
 
     if parameter == declaration.steps and isinstance(written, list):
         steps = [next(iter(each.items())) if isinstance(each, Mapping) else each for each in written]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlcdr.methods.component import Component
-from mlcdr.methods.foreign_values import is_component
-from mlcdr.methods.nested import NESTED, Keys, entries
+from mlcdr.methods.foreign_values import family_of, is_component
+from mlcdr.methods.nested import Keys, entries
 
 
 def separated(learner: Component) -> Component:
@@ -53,7 +53,7 @@ def _changed(written: Any, keys: tuple[str, ...], value: Any) -> Any:
     if not keys:
         return value
     if not isinstance(written, Component) and is_component(written):
-        written = Component.parse(NESTED, written)
+        written = Component.parse(family_of(written), written)
     if isinstance(written, Component):
         changed = with_parameter(written, keys, value)
         return _NOTHING if changed is None else changed.plain()

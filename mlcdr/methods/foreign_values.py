@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+NESTED = "estimator"
+"""The family of a component that a parameter of another package's class is, and that a dotted path names."""
 
 # Names that mean a place to load from or to write to: `memory`, `cache_dir`, `log_file`, `model_path`.
 _PLACES = re.compile(
@@ -22,8 +26,33 @@ _WORDS = re.compile(r"[\w+ -]*")
 
 
 def is_component(written: Any) -> bool:
-    """Whether a value is a component by its form: a mapping with one key, which is a dotted path to a class."""
-    return isinstance(written, Mapping) and len(written) == 1 and _is_dotted(next(iter(written)))
+    """Whether a value is a component by its form: a mapping with one key, which is a dotted path to a class.
+
+    Or which is the name of a component of mlcdr, with a mapping of its parameters: `{ridge: {}}`. A class that has a
+    parameter of that name is not mistaken for it where the value is no mapping, or a component itself.
+    """
+    if not isinstance(written, Mapping) or len(written) != 1:
+        return False
+    ((name, inner),) = written.items()
+    return _is_dotted(name) or (name in _families() and isinstance(inner, Mapping) and not is_component(inner))
+
+
+def family_of(written: Mapping[str, Any]) -> str:
+    """The family of a component; `NESTED` for a dotted path."""
+    return _families().get(next(iter(written)), NESTED)
+
+
+@cache
+def _families() -> dict[str, str]:
+    """The name of each component of mlcdr → its family; a name in several families is that of a learner."""
+    from mlcdr.methods.declarations import read_parts  # which needs this module
+
+    found = {}
+    for place in read_parts():
+        family, _, name = place.partition(".")
+        if family == "learner" or name not in found:
+            found[name] = family
+    return found
 
 
 def _is_dotted(text: Any) -> bool:

@@ -1,7 +1,8 @@
 """The components that a parameter is given as, in the forms a config may use: alone, in a list, or in a mapping.
 
 A class of this package declares which of its parameters are components. To any other a component is given as a mapping
-with one dotted key (`estimator: {sklearn.svm.SVC: {C: 1.0}}`), and named estimators as `{name: estimator}` in a list.
+with one key, a dotted path (`estimator: {sklearn.svm.SVC: {C: 1.0}}`) or a name of ours (`estimator: {ridge: {}}`), and
+named estimators as `{name: estimator}` in a list.
 """
 
 from __future__ import annotations
@@ -11,10 +12,7 @@ from typing import Any, NamedTuple
 
 from mlcdr.errors import describe
 from mlcdr.methods.declarations import Declaration
-from mlcdr.methods.foreign_values import is_component
-
-NESTED = "estimator"
-"""The family of a component that a parameter of another package's class is: it has no names, only dotted paths."""
+from mlcdr.methods.foreign_values import family_of, is_component
 
 Keys = tuple[str | int, ...]
 """The keys that lead from a component to something in it."""
@@ -48,6 +46,9 @@ def parts_of(declaration: Declaration, parameter: str, written: Any) -> Iterator
     family = declaration.components.get(parameter)
     if family and isinstance(written, str | Mapping):
         yield Inner(parameter, (parameter,), family, written)
+    elif family and isinstance(written, list | tuple):
+        for i, each in enumerate(written):
+            yield Inner(f"{parameter}.{i}", (parameter, i), family, each)
     elif not declaration.is_ours:
         yield from _walk(parameter, (parameter,), written)
 
@@ -55,7 +56,7 @@ def parts_of(declaration: Declaration, parameter: str, written: Any) -> Iterator
 def _walk(name: str, keys: Keys, written: Any) -> Iterator[Inner]:
     """The components in a value of that name, to which these keys lead."""
     if is_component(written):
-        yield Inner(name, keys, NESTED, written)
+        yield Inner(name, keys, family_of(written), written)
         return
     for inner, more, each in entries(written):
         yield from _walk(f"{name}.{inner}", (*keys, *more), each)

@@ -45,8 +45,8 @@ class Parts(Part):
 
     learner: Any = parameter(family="learner")
     label_space: Any = parameter(None, family="label_space")
-    feature_space: Any = parameter(None)
-    threshold: Any = parameter(None)
+    feature_space: Any = parameter(None, family="feature_space")
+    threshold: Any = parameter(None, family="threshold")
     dual_space: Any = parameter(None, family="dual_space")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
