@@ -122,10 +122,11 @@ class FeatureStep(Part):
 
 
 class LabelSpace(Part):
-    """A label-space reducer: `fit` or `fit_moments`, `encode(Y)` (n×K → n×M), `decode(codes)` (n×m → scores n×K), and
+    """A label-space reducer: `fit` or `fit_moments`, `encode(Y)` (n×K → n×M), `decode(codes)` (n×m → scores n×K).
 
-    perhaps `encode_moments(moments)`: the moments of the codes from those of the labels; and `error_terms(Y, codes)`,
-    the encoding and the prediction error for the first 1, …, M dimensions.
+    `encode` gets label sets as `fit` got them: dense, also on sparse data sets; with `fit_moments` in its place, CSR on
+    sparse ones. There may be `encode_moments(moments)`: the moments of the codes from those of the labels; and
+    `error_terms(Y, codes)`, the encoding and the prediction error for the first 1, …, M dimensions.
 
     Attributes
     ----------
@@ -287,14 +288,19 @@ def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
         return part.fit_moments(moments)
     X, Y = moments.rows()
     X = as_taken(X)
+    Y = _labels_for(part, Y, dtype)
+    if declared(part, "uses_unlabelled") and moments.unlabelled is not None:
+        return part.fit(X, Y, X_unlabelled=moments.unlabelled)
+    return part.fit(X, Y)
+
+
+def _labels_for(part: Any, Y: Any, dtype: Any = None) -> Array:
+    """Labels (n×K) as a part that is fitted to rows gets them: dense, and of another package's class with a sign."""
     Y = as_dense(Y)
     is_ours = type(part).__module__.startswith("mlcdr.")
     if dtype is None and Y.dtype.kind == "u" and not is_ours:
         dtype = np.int64  # some of scikit-learn's classes count from -1, which unsigned numbers do not have
-    Y = Y if dtype is None else Y.astype(dtype)
-    if declared(part, "uses_unlabelled") and moments.unlabelled is not None:
-        return part.fit(X, Y, X_unlabelled=moments.unlabelled)
-    return part.fit(X, Y)
+    return Y if dtype is None else Y.astype(dtype)
 
 
 def fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
@@ -402,6 +408,8 @@ def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
         fit(learner, space.encode_moments(moments))
     else:
         X, Y = moments.rows()
+        if not takes_moments(space):  # it gets label sets as its `fit` got them
+            Y = _labels_for(space, Y)
         learner.fit(as_taken(X), check_matrix(space, "encode", space.encode(Y), X.shape[0], None, "codes"))
 
 

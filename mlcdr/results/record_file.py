@@ -195,7 +195,7 @@ def read_plan(records: Sequence[tuple[Path, sqlite3.Connection]]) -> list[tuple[
         runs = rows(db, path, "runs", "started", where="jobs > 0")
         own = rows(db, path, "planned", "key", "dataset", "method")
         started = max((at for (at,) in runs), default="")
-        if own and (started > latest or not plan):
+        if own and started >= latest:
             latest, plan = started, own
     return plan
 

@@ -98,15 +98,15 @@ def refit(subject: PartSubject) -> None:
 
 
 def sparse(subject: PartSubject) -> None:
-    """Sparse and dense features give the same scores."""
+    """Sparse and dense data give the same scores; label sets are sparse where features are."""
     counts, new = make_count_features(), make_count_features(seed=1)
     try:
-        found = subject.score(sp.csr_array(counts), Y, sp.csr_array(new))
+        found = subject.score(sp.csr_array(counts), sp.csr_array(Y), sp.csr_array(new))
     except (TypeError, ValueError) as error:
         if "sparse" in str(error).lower():
             raise DoesNotApply("refuses sparse features: it can only be used with dense data sets") from error
         raise
-    check_equal(found, subject.score(counts, Y, new), "the same features sparse and dense")
+    check_equal(found, subject.score(counts, Y, new), "the same data sparse and dense")
 
 
 def moments(subject: PartSubject) -> None:

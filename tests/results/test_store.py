@@ -116,7 +116,7 @@ def test_the_finished_trials_of_the_plan_are_read_in_its_order_from_all_records(
     assert read_planned(tmp_path, DONE, "split", "point") == [(1, point), (3, point)]
     (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1-of-2.sqlite")
     with Store(tmp_path) as store:
-        store.begin({"e": trial("e", 9)}, 1)
+        store.begin({key: TRIALS[key] for key in "bcd"} | {"e": trial("e", 9)}, 1)
         record(store, {"e": trial("e", 9)}, [TrialResult("e", {"f1": 0.5})], seconds=1.5)
     assert read_planned(tmp_path, DONE, "split", "scores") == [(1, {"f1": 1.0}), (3, {"f1": 1.0}), (9, {"f1": 0.5})]
     found = progress(tmp_path)

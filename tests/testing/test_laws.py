@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.contracts import LabelSpace
 from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
@@ -260,6 +261,27 @@ class NeverChecks(Plain):
         return np.repeat(self.mean_[None], X.shape[0], axis=0)
 
 
+class WantsArrays(LabelSpace):
+    """Its codes are the labels."""
+
+    def fit(self, X, Y):
+        self.n_labels_ = np.asarray(Y).shape[1]
+        return self
+
+    def encode(self, Y):
+        assert isinstance(Y, np.ndarray), "label sets are not as `fit` got them"
+        return Y.astype(float)
+
+    def decode(self, codes):
+        return codes
+
+
+def test_encode_gets_label_sets_as_fit_got_them():
+    X, Y = make_problem()
+    model = ComposedClassifier(Ridge(), label_space=WantsArrays())
+    assert model.fit(sp.csr_array(X), sp.csr_array(Y)).predict(sp.csr_array(X)).shape == Y.shape
+
+
 @pytest.mark.parametrize(
     ("cls", "law", "why"),
     [
@@ -271,7 +293,7 @@ class NeverChecks(Plain):
         (TrustsTheFirstRow, "row-order", "rows in another order: scores differ by up to 0.1"),
         (PrefersTheFirstLabel, "label-order", "labels in another order: scores differ by up to 0.1"),
         (GoesByTheNumber, "label-order", "labels in another order: scores differ by up to"),
-        (MistakesZeros, "sparse", "the same features sparse and dense: scores differ"),
+        (MistakesZeros, "sparse", "the same data sparse and dense: scores differ"),
         (OtherMoments, "moments", "fit_moments of a split and fit: scores differ"),
         (OneMore, "sizes", r"1 dimensions requested: codes of shape \(80, 2\)"),
         (NestsNot, "nested", "predict other labels than a fit with"),
