@@ -24,7 +24,7 @@ import typer
 from mlcdr.cli.commands import app
 from mlcdr.experiment.schema import SCHEMA
 from mlcdr.experiment.yaml_reader import read_yaml_text
-from mlcdr.methods import declarations, registry
+from mlcdr.methods import declarations, parts_file, registry
 from mlcdr.methods.contracts import Part
 from mlcdr.metrics import BY_LABEL, METRICS
 from mlcdr.tables import layouts
@@ -653,9 +653,10 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 if __name__ == "__main__":
-    declarations.PARTS.write_text(parts(), encoding="utf-8")
+    parts_file.PARTS.write_text(parts(), encoding="utf-8")
     STUB.write_text(stub(), encoding="utf-8")
-    declarations.read_parts.cache_clear()  # which the pages are made by
+    parts_file.read_definitions.cache_clear()  # which the pages are made by
+    declarations.read_parts.cache_clear()
     SCHEMA.write_text(configs(), encoding="utf-8")
     for name, make in PAGES.items():
         (FOLDER / name).parent.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ import pytest
 
 from mlcdr.data import sources
 from mlcdr.experiment.schema import SCHEMA
-from mlcdr.methods import declarations, registry
+from mlcdr.methods import parts_file, registry
 from mlcdr.metrics import METRICS
 from mlcdr.papers import recipes
 from mlcdr.tables import canvas, layouts
@@ -78,7 +78,7 @@ def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, nam
 
 
 def test_the_schemas_and_the_public_names_are_what_would_be_written_now(generate: ModuleType) -> None:
-    assert declarations.PARTS.read_text(encoding="utf-8") == generate.parts(), "stale: `make docs` renews it"
+    assert parts_file.PARTS.read_text(encoding="utf-8") == generate.parts(), "stale: `make docs` renews it"
     assert SCHEMA.read_text(encoding="utf-8") == generate.configs(), "stale: `make docs` renews it"
     assert generate.STUB.read_text(encoding="utf-8") == generate.stub(), "stale: `make docs` renews it"
 

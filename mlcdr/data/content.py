@@ -16,6 +16,8 @@ from mlcdr.data.synthetic import checksum as checksum_of
 from mlcdr.data.table import Matrix, Origins
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError
+from mlcdr.numerics.entry import check_index
+from mlcdr.numerics.label_forms import is_frame, read_label_sets
 
 if TYPE_CHECKING:
     from mlcdr.data.encoding import Missing
@@ -125,8 +127,9 @@ class Dataset:
         X : array, sparse matrix or DataFrame of shape (n, d); or n texts
             Features; the columns of a DataFrame may be nominal, as in a CSV file. If they are only numbered, they are
             called feature1, ...
-        Y : array, sparse matrix or DataFrame of shape (n, K), optional
-            Label sets of 0 and 1 (or -1 and 1). None if the labels are among the columns of a DataFrame X.
+        Y : array, sparse matrix or DataFrame of shape (n, K), or the names of each row's labels, optional
+            Label sets of 0 and 1 (or -1 and 1), of true and false, or of yes and no. None if the labels are among the
+            columns of a DataFrame X.
         name, missing
             As in `load_dataset`.
         feature_names, label_names : sequence of str
@@ -146,8 +149,13 @@ class Dataset:
         for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
             raise DataError(f"{name}: {key}: {problem}")
         check_form_options(name, "frame" if hasattr(X, "columns") else MEMORY, options)
+        if Y is not None:
+            Y, label_names = _read_labels(name, X, Y, label_names)
+        if is_frame(X):
+            from mlcdr.data.frames import as_pandas
+
+            X = as_pandas(X)
         X = _name_columns(X, "feature")
-        Y = _name_columns(Y, "label")
         texts = list_texts(X)
         if texts is not None:
             import pandas as pd
@@ -161,8 +169,6 @@ class Dataset:
                 X, options["labels"] = join(X, Y, label_names)
             tables = divide_frame(X, Origins(origin_of(Path(name), X)), {**options, "missing": missing})
         else:
-            if hasattr(Y, "columns"):
-                Y, label_names = Y.to_numpy(), list(Y.columns)
             tables = tables_of(Path(name), X, Y, feature_names, label_names)
         return named(encode(*tables, missing), name)
 
@@ -210,6 +216,18 @@ def named(dataset: Dataset, name: str) -> Dataset:
     """The data set that a reader made, under a name, with its checksum."""
     checksum = dataset.checksum or checksum_of(dataset.X, dataset.Y)
     return replace(dataset, name=name, checksum=checksum)
+
+
+def _read_labels(name: str, X: Any, Y: Any, names: Sequence[str]) -> tuple[Any, Sequence[str]]:
+    """Label sets as a matrix, and the names of the labels, if they have any."""
+    try:
+        if is_frame(X) and is_frame(Y):
+            check_index(X, Y)
+        found = read_label_sets(Y, "Y")
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from None
+    is_numbered = is_frame(Y) and list(Y.columns) == list(range(len(Y.columns)))
+    return found.matrix, names if is_numbered else found.names or names
 
 
 def _format_of(X: Matrix) -> str:

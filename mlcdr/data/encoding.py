@@ -18,6 +18,7 @@ from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.table import Matrix, Origins, Table, take
 from mlcdr.data.texts import Texts, is_texts
 from mlcdr.errors import DataError
+from mlcdr.numerics.yes_no import BINARY
 
 Missing = Literal["error", "keep", "mean", "zero"]
 
@@ -25,18 +26,6 @@ Missing = Literal["error", "keep", "mean", "zero"]
 class MissingValueError(DataError):
     """A value is missing, and `missing` is "error"."""
 
-
-# The pairs of nominal values with a known meaning, as (no, yes); case is ignored. docs/data.md lists them.
-_PAIRS = [
-    *(("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")),
-    *(("negative", "positive"), ("absent", "present"), ("disabled", "enabled"), ("inactive", "active")),
-    *(("nein", "ja"), ("falsch", "wahr"), ("aus", "an"), ("nee", "ja"), ("nej", "ja"), ("nei", "ja")),
-    *(("non", "oui"), ("faux", "vrai"), ("no", "si"), ("no", "sí"), ("no", "sì"), ("falso", "verdadero")),
-    *(("falso", "vero"), ("não", "sim"), ("nao", "sim"), ("falso", "verdadeiro"), ("nie", "tak"), ("ne", "ano")),
-    *(("nem", "igen"), ("nu", "da"), ("ne", "da"), ("ei", "kyllä"), ("hayır", "evet"), ("нет", "да"), ("не", "да")),
-    *(("否", "是"), ("いいえ", "はい"), ("아니요", "예")),
-]
-BINARY = {frozenset(pair): pair for pair in _PAIRS}
 
 # In fewer rows, the values of an ordinary nominal may all differ by chance; in this many, it is an identifier.
 MANY_ROWS = 50

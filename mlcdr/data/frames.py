@@ -82,7 +82,8 @@ def read_frame(
     DataError
     """
     if not isinstance(rows, Path):
-        return rows, origin_of(Path("rows"), rows)
+        frame = as_pandas(rows)
+        return frame, origin_of(Path("rows"), frame)
     if form != "csv":
         frame = _read_arrow(form, rows)
         return frame, origin_of(rows, frame)._replace(n_bytes=rows.stat().st_size)
@@ -194,22 +195,20 @@ def join(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.DataFr
     DataError
         When their rows do not fit.
     """
-    if not isinstance(Y, pd.DataFrame):
-        Y = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
-        if Y.ndim != 2:
-            raise DataError(f"Y has the shape {Y.shape}; needed are rows and columns")
-        names = list(label_names) or [f"label{k + 1}" for k in range(Y.shape[1])]
-        Y = pd.DataFrame(Y, columns=names)
-    elif len(X) == len(Y) and not X.index.equals(Y.index):
-        raise DataError(
-            "X and Y have different indexes, and rows are paired by their position; if that is right, "
-            "give both the same index: Y.set_axis(X.index)"
-        )
+    Y = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    if Y.ndim != 2:
+        raise DataError(f"Y has the shape {Y.shape}; needed are rows and columns")
     if len(X) != len(Y):
         raise DataError(f"X has {len(X)} rows and Y has {len(Y)}")
-    X = X.reset_index(drop=True)
-    Y = Y.reset_index(drop=True)
-    return pd.concat([X, Y], axis=1), list(Y.columns)
+    names = list(label_names) or [f"label{k + 1}" for k in range(Y.shape[1])]
+    return pd.concat([X.reset_index(drop=True), pd.DataFrame(Y, columns=names)], axis=1), names
+
+
+def as_pandas(frame: Any) -> pd.DataFrame:
+    """A DataFrame of any library (polars) as one of pandas."""
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    return pd.DataFrame({str(name): frame[name].to_numpy() for name in frame.columns})
 
 
 def divide_frame(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Tables:

@@ -12,9 +12,10 @@ import pandas as pd
 from mlcdr.csv_files import NUMBER
 from mlcdr.data.csv_table import NUMBER_LIKE
 from mlcdr.data.dates import first_date
-from mlcdr.data.encoding import BINARY, MANY_ROWS
+from mlcdr.data.encoding import MANY_ROWS
 from mlcdr.data.lines import fail, quote
 from mlcdr.data.table import Origins
+from mlcdr.numerics.yes_no import find_pair
 
 _DATES = (
     "say what becomes of dates: `dates: days` (since 1970), `dates: parts` (year, month, day, weekday), `dates: drop`"
@@ -54,8 +55,7 @@ class FrameColumn:
         codes[codes < 0] = np.nan
         if len(words) == 1:  # the data may have only one value of a yes/no pair
             known = words[0].casefold()
-            pair = next((pair for pair in BINARY.values() if known in pair), ())
-            words += [each for each in pair if each != known]
+            words += [each for each in find_pair(words) or () if each != known]
         return {word: code for code, word in enumerate(words)}, codes
 
     def _read_words(self) -> pd.Series:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".skops", ".joblib")
 
-_FORMAT = "mlcdr model 2"
+_FORMAT = "mlcdr model 3"
 _SCHEMA = "schema.json"  # of a file of skops': the parts of the model
 _LARGEST_SCHEMA = 4 * 2**20  # the most bytes of it that are read without --trust
 _LONGEST = 500  # characters of an error that loading a file raises
@@ -123,7 +123,7 @@ class Model:
         import pandas as pd
 
         values = values.reshape(-1, len(self.label_names))
-        index = rows.index if hasattr(rows, "columns") else None
+        index = getattr(rows, "index", None) if hasattr(rows, "columns") else None
         return pd.DataFrame(values, columns=list(self.label_names), index=index)
 
     def __repr__(self) -> str:

@@ -67,8 +67,6 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         A dual space is the last of the feature steps and the label space.
     n_labels_ : int
         Number of labels K.
-    classes_ : array of shape (2,)
-        The values of y: label absent, label present.
     """
 
     feature_steps_: list[Any] = learned()
@@ -140,7 +138,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         self.n_labels_ = moments.n_labels
         self._constant = np.flatnonzero((moments.mean_y < _NEVER) | (moments.mean_y > 1 - _NEVER))
         self._constant_values = moments.mean_y[self._constant].round()
-        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+        self._keep_form(np.array([0, 1], dtype=np.uint8), False, moments.n_labels)
         self.feature_steps_, self._folded = [], None
         self._leading, self._decided = None, None
 

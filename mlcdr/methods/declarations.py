@@ -9,20 +9,17 @@ class itself is inspected.
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from mlcdr.errors import suggest_name
 from mlcdr.methods.foreign_values import find_place
+from mlcdr.methods.parts_file import read_definitions
 from mlcdr.methods.provenance import is_foreign
 from mlcdr.methods.values import Schema, alternatives, as_number, find_misfit, schema_of
-
-PARTS = Path(__file__).with_name("parts.json")
 
 RENAMED = {"base": "estimator", "of": "estimator", "learner": "estimator"}
 """Former names of parameters, where a component has the new one."""
@@ -242,7 +239,4 @@ def _in_a_line(text: str) -> str:
 @cache
 def read_parts() -> dict[str, Declaration]:
     """The declarations of all built-in components, by family and name: `learner.ridge`."""
-    if not PARTS.exists():
-        return {}
-    definitions = json.loads(PARTS.read_bytes())["$defs"]
-    return {name: Declaration.from_schema(schema) for name, schema in definitions.items()}
+    return {name: Declaration.from_schema(schema) for name, schema in read_definitions().items()}

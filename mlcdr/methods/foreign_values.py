@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from mlcdr.methods.parts_file import read_definitions
+
 NESTED = "estimator"
 """The family of a component that a parameter of another package's class is, and that a dotted path names."""
 
@@ -45,10 +47,8 @@ def family_of(written: Mapping[str, Any]) -> str:
 @cache
 def _families() -> dict[str, str]:
     """The name of each component of mlcdr → its family; a name in several families is that of a learner."""
-    from mlcdr.methods.declarations import read_parts  # which needs this module
-
-    found = {}
-    for place in read_parts():
+    found: dict[str, str] = {}
+    for place in read_definitions():
         family, _, name = place.partition(".")
         if family == "learner" or name not in found:
             found[name] = family

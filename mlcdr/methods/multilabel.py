@@ -27,13 +27,16 @@ class LabelSetClassifier(ClassifierMixin, Part):
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
-        The values of y: label absent, label present.
+    classes_ : array of shape (K,)
+        The numbers of the labels, 0 to K − 1, as scikit-learn's MLPClassifier has them; where y was a vector, its two
+        values (2,): label absent, label present.
     n_features_in_ : int
         Number of features d.
     """
 
     classes_: NDArray[Any] = learned()
+    _values: NDArray[Any] = learned()  # of y: label absent, label present
+    _is_vector: bool = learned()
 
     def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Self:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
@@ -49,9 +52,9 @@ class LabelSetClassifier(ClassifierMixin, Part):
         self._validate_params()
         check_index(X, y)
         X = self._checked(X)
-        Y, classes, is_vector = as_binary(y, X.shape[0])
+        Y, values, is_vector = as_binary(y, X.shape[0])
         self.fit_moments(self._training_set(X, Y, X_unlabelled))
-        self.classes_, self._is_vector = classes, is_vector
+        self._keep_form(values, is_vector, Y.shape[1])
         return self
 
     def _checked(self, X: Any, reset: bool = True) -> Any:
@@ -61,12 +64,17 @@ class LabelSetClassifier(ClassifierMixin, Part):
         return checked(self, X, reset=reset)
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Fit from a training set of label sets {0, 1}; it sets `classes_` to 0 and 1."""
+        """Fit from a training set of label sets {0, 1}, whose form it keeps (`_keep_form`)."""
         raise NotImplementedError
+
+    def _keep_form(self, values: Any, is_vector: bool, n_labels: int) -> None:
+        """Keep the form of y, which predictions have, too: its two values, and whether it was a vector."""
+        self._values, self._is_vector = np.asarray(values), is_vector
+        self.classes_ = self._values if is_vector else np.arange(n_labels)
 
     def _in_form_of_y(self, labels: NDArray[Any]) -> NDArray[Any]:
         """Label sets (n×K of {0, 1} or bool) in the values and the shape that y had."""
-        values = self.classes_.take(labels.astype(np.intp, copy=False), mode="clip")
+        values = self._values.take(labels.astype(np.intp, copy=False), mode="clip")
         return values.ravel() if self._is_vector else values
 
     def __sklearn_tags__(self) -> Any:
@@ -107,7 +115,7 @@ class MultilabelClassifier(LabelSetClassifier):
                     f"alone or in an instance space (clmlc: with `meta_labels: null`), or label all rows"
                 )
         self.n_features_in_ = moments.n_features
-        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+        self._keep_form(np.array([0, 1], dtype=np.uint8), False, moments.n_labels)
 
     def _handed_none(self) -> dict[str, Any]:
         """The parts (and their parts), by the names of the parameters, that do not get the rows without labels."""

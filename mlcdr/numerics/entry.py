@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+from mlcdr.numerics.label_forms import read_label_sets
+
 LARGEST = 1e70
 """The largest feature: methods square sums of squares, and LIBLINEAR does not end where one of them is infinite."""
 
@@ -126,8 +128,9 @@ def as_label_matrix(Y: Any, n: int) -> Any:
     """
     if Y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    _refuse_names(Y)
-    Y = check_array(as_csr(Y), accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
+    Y = check_array(
+        as_csr(read_label_sets(Y).matrix), accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y"
+    )
     if Y.ndim == 1:
         Y = Y[:, None]
     if Y.shape[0] != n:
@@ -145,13 +148,12 @@ def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = as_csr(y)
+    y = as_csr(read_label_sets(y).matrix)
     if sp.issparse(y):
         matrix = as_label_matrix(y, n)
         if not np.isin(matrix.data, (0, 1)).all():
             raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
         return matrix, np.array([0, 1]), False
-    _refuse_names(y)
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     try:
         check_classification_targets(y)
@@ -168,26 +170,6 @@ def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
         values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
     codes = codes.reshape(y.shape).astype(np.uint8)
     return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
-
-
-def _refuse_names(y: Any) -> None:
-    """Refuse lists of label names, and matrices of texts, in place of label sets.
-
-    Raises
-    ------
-    ValueError
-    """
-    if sp.issparse(y) or getattr(getattr(y, "dtype", None), "kind", "O") not in "OUT":
-        return
-    rows: Any = y if isinstance(y, list | tuple) else np.asarray(y)
-    if getattr(rows, "ndim", 1) == 0:
-        return
-    first = next((row for row in rows if isinstance(row, list | tuple | set | frozenset | np.ndarray) and len(row)), ())
-    if any(isinstance(value, str) for value in first):
-        raise ValueError(
-            "y holds texts; label sets are an n×K matrix of 0 and 1: of lists of names, "
-            "sklearn.preprocessing.MultiLabelBinarizer makes it; of yes and no, `y == 'yes'`"
-        )
 
 
 def check_index(X: Any, y: Any) -> None:
