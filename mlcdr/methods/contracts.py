@@ -231,6 +231,11 @@ class Threshold(Part):
     A learned threshold has `fit(scores, Y)`, with the scores (n×K) of the training rows and their label sets.
     """
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
 
 # What follows is for parts of any origin: of this package, of a user, of scikit-learn.
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
 from typing_extensions import Self
 
 from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, one_of, parameter
 from mlcdr.methods.contracts import CERTAIN_SCORE, Threshold
+from mlcdr.numerics.entry import as_label_matrix
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.uint8]
@@ -157,7 +159,8 @@ class PCut(Cut):
 
     def fit(self, scores: Scores, Y: Any) -> Self:
         """Learn the shares from the label sets Y (n×K of {0, 1}, dense); the scores (n×K) are not used."""
-        self.shares_ = np.mean(Y, axis=0, dtype=np.float64)
+        scores = validate_data(self, scores, dtype=np.float64)
+        self.shares_ = np.mean(as_label_matrix(Y, len(scores)), axis=0, dtype=np.float64)
         return self
 
     def _cuts(self, scores: Scores) -> Scores:
@@ -228,7 +231,9 @@ class Maximise(Cut):
 
     def fit(self, scores: Scores, Y: Any) -> Self:
         """Learn from the training scores (n×K) and the label sets Y (n×K of {0, 1}, dense)."""
+        scores = validate_data(self, scores, dtype=np.float64)
         n, n_labels = scores.shape
+        Y = as_label_matrix(Y, n)
         labels = np.arange(n_labels)
         # label by label in contiguous memory; in any order within a tie, which no cut parts
         columns, truth = np.ascontiguousarray(scores.T), np.ascontiguousarray(np.asarray(Y).T)

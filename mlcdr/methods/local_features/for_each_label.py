@@ -33,8 +33,7 @@ class ForEachLabel(WrappedSelector):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}); the selector is fitted later."""
-        self._validate_params()
-        self._rows, self._found = (X, Y), {}
+        self._rows, self._found = self._checked_rows(X, Y), {}
         return self
 
     def alone(self, label: int) -> Columns | None:

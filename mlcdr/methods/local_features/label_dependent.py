@@ -37,7 +37,7 @@ class LabelDependentFeatures(LocalSelector):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Prepare both for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""
-        self._validate_params()
+        X, Y = self._checked_rows(X, Y)
         self._relevant = MLIG(self.ratio, self.discretise).fit(X, Y)
         self._compact = MLCFS(self.patience, self.discretise).fit(X, Y)
         return self

@@ -52,7 +52,7 @@ class MLCFS(LocalSelector):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Prepare for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""
-        self._validate_params()
+        X, Y = self._checked_rows(X, Y)
         self._features, labels = Variables.from_values(discretised(X, self.discretise)), Variables.from_values(Y)
         self._entropies, of_labels = entropy(self._features), entropy(labels)
         self._with_labels = _uncertainty(mutual_information(self._features, labels), self._entropies, of_labels)

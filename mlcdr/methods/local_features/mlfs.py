@@ -63,13 +63,25 @@ class LocalMLFS(LocalSelector):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
-        self._validate_params()
-        return self.fit_moments(Moments.from_arrays(X, Y))
+        return self.fit_moments(Moments.from_arrays(*self._checked_rows(X, Y)))
 
     def fit_moments(self, moments: Moments) -> Self:
         """Keep a training set, which must have its rows; what is computed is kept with it."""
         self._moments = moments
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        base: Any = super()  # scikit-learn's, which has no types
+        state: dict[str, Any] = dict(base.__getstate__())
+        if "_moments" in state:  # they hold functions, which no pickle can
+            state["_moments"] = self._moments.rows()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_moments" in state:
+            state = {**state, "_moments": Moments.from_arrays(*state["_moments"])}
+        base: Any = super()
+        base.__setstate__(state)
 
     def beside(self, label: int, parents: Sequence[int]) -> Columns:
         """The features chosen for a label with these parents, ascending; for a label that is constant, the first."""

@@ -51,7 +51,7 @@ class MLIG(LocalSelector):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Find the gains and the shares for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""
-        self._validate_params()
+        X, Y = self._checked_rows(X, Y)
         self.gains_ = mutual_information(discretised(X, self.discretise), Y)
         self.shares_ = shares_kept(sums.total(Y), self.ratio)
         return self

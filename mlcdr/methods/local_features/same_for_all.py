@@ -33,8 +33,7 @@ class SameForAll(WrappedSelector):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Select from features X (n×d, dense or CSR) for label sets Y (n×K of {0, 1}, dense or CSR)."""
-        self._validate_params()
-        return self.fit_moments(Moments.from_arrays(X, Y))
+        return self.fit_moments(Moments.from_arrays(*self._checked_rows(X, Y)))
 
     def fit_moments(self, moments: Moments) -> Self:
         """Select for a training set, which must have its rows."""

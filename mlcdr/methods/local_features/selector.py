@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from mlcdr.methods.contracts import Part
+from mlcdr.numerics.entry import as_label_matrix, checked
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -24,8 +25,21 @@ class LocalSelector(Part):
     """
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Prepare for features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
+        """Prepare for features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR).
+
+        Raises
+        ------
+        ValueError
+            When the shapes disagree, a feature is not finite, or a parameter is wrong.
+        """
+        self._checked_rows(X, Y)
         return self
+
+    def _checked_rows(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """X and Y in the form that later code expects; parameters are checked, too."""
+        self._validate_params()
+        X = checked(self, X)
+        return X, as_label_matrix(Y, X.shape[0])
 
     def alone(self, label: int) -> Columns | None:
         """The features of a label with no regard to the others."""
