@@ -13,6 +13,7 @@ import subprocess
 import sys
 import textwrap
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,27 @@ methods:
   Forest: {learner: {sklearn.ensemble.RandomForestClassifier: {n_estimators: 10}}}
   ECC:    {learner: {ensemble: {n_members: 3, estimator: {classifier_chain: {estimator: ridge, order: random}}}}}
 keep: {models: true}
+"""
+# Messy data; what a reviewer asks for (memory, tests within a data set); a model for new rows; a colleague's machine.
+MESSY = """
+name: people
+datasets: [{people.csv: {labels: "tag_*", drop: id, dates: parts, missing: keep}}]
+splits: {kind: kfold, folds: 5, repeats: 2, seed: 1}
+metrics: [hamming_loss, micro_f1, fit_memory]
+sweep: {label_space.n_components: [1, 2, 3]}
+defaults: {feature_space: sklearn.impute.SimpleImputer}
+methods:
+  PLST:  {label_space: plst, learner: ridge}
+  CPLST: {label_space: cplst, learner: ridge, tune: {grid: {learner.alpha: [0.1, 1, 10]}, folds: 3}}
+  Own:   {learner: {external: {command: "{python} mean.py {train} {test} {n_features}", predicts: scores}}}
+"""
+MEAN = """
+import sys
+import numpy as np
+train, test, d = sys.argv[1:]
+rows = np.loadtxt(train, delimiter=",", skiprows=1)
+new = np.loadtxt(test, delimiter=",", skiprows=1, ndmin=2)
+np.savetxt(sys.stdout, np.tile(rows[:, int(d):].mean(axis=0), (len(new), 1)))
 """
 NOTEBOOK = """
     import pandas as pd
@@ -161,7 +183,52 @@ def walk(folder: Path) -> None:
     do("cut -d, -f 1-9 mine.csv | head -n 3 > new.csv")  # two rows, without labels
     do(f"mlcdr predict {model} new.csv --trust --out predicted.csv")
     assert (work / "predicted.csv").read_text().startswith("row,is_0,is_1")
+    walk_messy(work, do)
     walk_notebook(work, environment)
+
+
+def walk_messy(work: Path, do: Callable[..., str]) -> None:
+    """From a messy CSV to predictions of new rows, in parts, and on another machine."""
+    write_messy(work)
+    (work / "people.yaml").write_text(MESSY, encoding="utf-8")
+    (work / "mean.py").write_text(MEAN, encoding="utf-8")
+    report = do("mlcdr datasets info people.csv --set 'labels=tag_*'", code=2)
+    assert [name in report for name in ("'id'", "'joined'", "'age'")] == [True] * 3
+    assert "`--trust`" in do("mlcdr run people.yaml", code=2)
+    for number in (2, 1):
+        do(f"mlcdr run people.yaml --trust --part {number}/2 --quiet")
+    assert "2 parts: 2 finished" in do("mlcdr status results/people")
+    assert "MB" in do("mlcdr table results/people --metric fit_memory")
+    within = do("mlcdr compare results/people --metric hamming_loss --within")
+    assert "corrected resampled t test" in within
+    tried = (work / "results/people/tried.csv").read_text(encoding="utf-8").splitlines()
+    assert len(tried) == 1 + 3 * 3 * 10
+    fitted = do("mlcdr fit people.yaml --trust --method CPLST --metric micro_f1 --out people.skops")
+    assert "the best of 3 points by micro_f1" in fitted
+    assert "--unknown missing" in do("mlcdr predict people.skops new_people.csv --trust", code=2)
+    predicted = do("mlcdr predict people.skops new_people.csv --trust --unknown missing")
+    assert "1 word that the training data did not have, taken as missing: 'colour' (1 row: {violet})" in predicted
+    do("mkdir colleague && mv people.csv people.yaml mean.py colleague && mv results/people colleague/here")
+    moved = do("cd colleague && mkdir results && mv here results/people && mlcdr run people.yaml --trust")
+    assert "none newly computed" in moved
+
+
+def write_messy(folder: Path) -> None:
+    """`people.csv`, with identifiers, words, dates and gaps; `new_people.csv`, with a word that it does not have."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    n = 80
+    frame = pd.DataFrame({"id": [f"p{row % 75}" for row in range(n)], "age": rng.integers(20, 80, n).astype(float)})
+    frame["colour"] = rng.choice(["red", "green", "blue"], n)
+    frame["joined"] = pd.date_range("2020-01-01", periods=n).strftime("%Y-%m-%d")
+    for name, size in (("old", frame["age"] > 50), ("red", frame["colour"] == "red"), ("odd", rng.random(n) > 0.5)):
+        frame[f"tag_{name}"] = np.where(size, "yes", "no")
+    frame.loc[3, "age"] = np.nan
+    frame.to_csv(folder / "people.csv", index=False)
+    new = frame.head(4)[["age", "colour", "joined"]].copy()
+    new.loc[0, "colour"] = "violet"
+    new.to_csv(folder / "new_people.csv", index=False)
 
 
 def walk_notebook(work: Path, environment: dict[str, str]) -> None:

@@ -126,7 +126,7 @@ class Evil:
 
 def test_nothing_is_loaded_without_trust(tiny: Any, tmp_path: Path) -> None:
     path, touched = tmp_path / "evil.joblib", tmp_path / "touched"
-    joblib.dump({"format": "mlcdr model 2", "classifier": Evil(touched)}, path)
+    joblib.dump({"format": "mlcdr model 3", "classifier": Evil(touched)}, path)
     with pytest.raises(UserError, match=r"evil\.joblib: a model file can run any program .*; --trust"):
         load_model(path, trust=False)
     assert not touched.exists()

@@ -19,6 +19,8 @@ from tests.methods.problems import QUICK
 
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "instance_space", "clusterer", "local_features")
 
+THRESHOLDS = (Maximise(), PCut())  # that are learned: of scores in the place of features
+
 # The public classes to which scikit-learn's checks are not put, or which do not keep one of them; `python.md` has them.
 UNCHECKED = {
     "FeatureStep": "a base",
@@ -50,8 +52,6 @@ def estimators():
             with contextlib.suppress(UserError):
                 estimator = Component(family, name).build()
                 yield estimator.set_params(**QUICK.get(type(estimator).__name__, {}))
-    yield Maximise()
-    yield PCut()
     yield ComposedClassifier(LeastSquares())
     yield ComposedClassifier(LeastSquares(), label_space=PLST())
     yield ComposedClassifier(LeastSquares(), dual_space=IDSR(), threshold=Maximise())
@@ -71,7 +71,7 @@ def not_kept(estimator):
 
 
 def test_every_public_estimator_is_checked_or_named_on_the_page():
-    checked = {type(each).__name__ for each in estimators()}
+    checked = {type(each).__name__ for each in (*estimators(), *THRESHOLDS)}
     public = set()
     for name in mlcdr.__all__:
         found = getattr(mlcdr, name)
@@ -119,7 +119,7 @@ def way_of_fitting(estimator):
 def cases():
     """All checks for one estimator of each way of fitting, and for the others by default those in `OWN`."""
     ways, found = set(), []
-    for each in estimators():
+    for each in (*estimators(), *THRESHOLDS):
         name, way = type(each).__name__, way_of_fitting(each)
         found.append(pytest.param(each, "all", id=name, marks=[pytest.mark.slow] * (way in ways)))
         found.append(pytest.param(each, "repeated", id=f"{name}-repeated", marks=pytest.mark.slow))
