@@ -220,6 +220,31 @@ def test_a_part_whose_plan_was_replaced_writes_no_tables(
     assert not (folder / "scores.csv").exists()
 
 
+@pytest.mark.parametrize("part", [None, RunPart(2, 2), RunPart(1, 2)])
+def test_what_a_killed_part_left_half_written_is_rolled_back_by_any_run(
+    part: RunPart | None, experiment: Experiment, tmp_path: Path
+) -> None:
+    folder = run(experiment, tmp_path, part=RunPart(1, 2)).folder
+    path = folder / "trials.1-of-2.sqlite"
+    code = f"""
+import os, signal, sqlite3
+db = sqlite3.connect({str(path)!r}, isolation_level=None)
+db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
+db.execute("BEGIN IMMEDIATE")
+db.execute("DELETE FROM trials")
+rows = ((i, "x" * 1000) for i in range(500, 1000))
+db.executemany("INSERT INTO planned VALUES (?, ?, '', '')", rows)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    small.python("-c", code)
+    assert path.with_name(f"{path.name}-journal").exists()
+    with pytest.raises(ResultsError, match="`mlcdr run` with its config heals it"):
+        progress(folder)
+    run(experiment, tmp_path, part=part)
+    found = progress(folder).total
+    assert (found.done, found.pending) == ((24, 24) if part == RunPart(1, 2) else (48, 0))
+
+
 def test_a_journal_that_is_gone_when_it_is_looked_at_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As that of a part that has just ended a transaction."""
     path = tmp_path / "trials.1-of-2.sqlite"
