@@ -156,7 +156,11 @@ def _conclude_part(report: RunReport) -> None:
     """Print what a part of a run has computed, and what is left to others."""
     computed = f"{report.computed} newly computed, in {report.seconds:.1f} s"
     print_notice(f"part {report.part}: {plural(report.planned, 'trial')}, {computed}")
-    if report.left:
+    if report.replaced:
+        print_notice(
+            f"{report.folder}: another part has another plan now (config, data or code); no tables of this one"
+        )
+    elif report.left:
         others = f"{plural(report.left, 'trial')} of other parts have no result yet"
         print_notice(f"{others}; the last part writes the tables, and `mlcdr status {report.folder}` shows the parts")
 

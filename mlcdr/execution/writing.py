@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
@@ -27,8 +28,9 @@ from mlcdr.experiment.trials import Trial
 from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary, write_tried
 from mlcdr.results.manifest import Machine, Manifest, PeakMegabytes, RunFacts, TrialCounts
 from mlcdr.results.part import RunPart
+from mlcdr.results.record_file import read_plan, reading
 from mlcdr.results.stamp import Stamp
-from mlcdr.results.store import Store
+from mlcdr.results.store import Failure, Store
 from mlcdr.results.trials import read_by_label, read_chosen, read_scores, read_tried
 from mlcdr.whole_files import write_atomically
 
@@ -74,6 +76,8 @@ class RunReport:
         The part of a run that this is.
     left : int
         How many trials of the other parts have no result yet; then there are no exports.
+    replaced : bool
+        Whether the folder has got another plan since this part began; then there are none either.
     worker_peak : int
         The most bytes that a worker has had resident at once; 0 without workers.
     """
@@ -97,6 +101,7 @@ class RunReport:
     clock: float = field(default_factory=time.monotonic)
     part: RunPart | None = None
     left: int = 0
+    replaced: bool = False
     worker_peak: int = 0
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
 
@@ -127,10 +132,15 @@ def write_results(
     own = folder / f"manifest.{report.part.stem}.json"
     write_atomically(own, _describe(experiment, plan, report, own).to_json())
     with store.exporting():
-        finished = store.done() | store.failures().keys()
+        failures = store.failures()
+        finished = store.done() | failures.keys()
         report.left = len(plan.trials.keys() - finished - plan.own)
-        if not report.left and not report.interrupted:
-            _write_exports(experiment, plan, keeping, report)
+        with reading(folder) as records:
+            planned = [key for key, _, _ in read_plan(records)]
+        report.replaced = planned != list(plan.trials)
+        if not report.left and not report.interrupted and not report.replaced:
+            of_plan = [failure for key, failure in failures.items() if key in plan.trials]
+            _write_exports(experiment, plan, keeping, report, of_plan)
 
 
 def _write_exports(
@@ -138,8 +148,9 @@ def _write_exports(
     plan: RunPlan,
     keeping: Keeping | None,
     report: RunReport,
+    failures: Sequence[Failure] = (),
 ) -> None:
-    """Write what is made of all records, and the manifest."""
+    """Write what is made of all records, and the manifest; `failures` are those of all parts."""
     folder = report.folder.absolute()
     scores = read_scores(folder, experiment)
     assert scores is not None, "the plan is on record"
@@ -159,7 +170,12 @@ def _write_exports(
     report.seconds = time.monotonic() - report.clock
     manifest = _describe(experiment, plan, report, folder / "manifest.json")
     if report.part is not None:
-        manifest = manifest.model_copy(update={"computed_by": _runs_of_parts(folder)})
+        counts = _count_all(manifest.trials, plan, failures)
+        manifest = manifest.model_copy(update={"computed_by": _runs_of_parts(folder), "trials": counts})
+    elif report.kept:
+        runs = _runs_of_parts(folder)
+        new = [run for run in manifest.computed_by if run not in runs]
+        manifest = manifest.model_copy(update={"computed_by": (*runs, *new)})
     if keeping is not None:
         kept = keeping.write_index(plan.trials.values(), experiment.varied)
         manifest = manifest.model_copy(update={"kept": kept})
@@ -181,6 +197,14 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise ResultsError(f"{path}: cannot be removed: {error.strerror}") from error
+
+
+def _count_all(own: TrialCounts, plan: RunPlan, failures: Sequence[Failure]) -> TrialCounts:
+    """The counts of all parts, of the last one's: what the others computed is kept."""
+    planned = len(plan.trials)
+    crashed = sum(failure.crash != "" for failure in failures)
+    kept = planned - (own.computed or 0)
+    return own.model_copy(update={"planned": planned, "kept": kept, "failed": len(failures), "crashed": crashed})
 
 
 def _runs_of_parts(folder: Path) -> tuple[RunFacts, ...]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from mlcdr.errors import ResultsError
 from mlcdr.results.part import RunPart, part_of
-from mlcdr.results.record_file import DONE, FAILED, PLACE, NoRecord, Point, read_plan, reading, rows
+from mlcdr.results.record_file import DONE, FAILED, PLACE, NoRecord, Point, fetch, read_plan, reading, rows
 from mlcdr.results.store import started, this_host
 
 _CLOCK = 2  # seconds
@@ -32,11 +32,14 @@ class Record:
         key, dataset and method of the trials of the last run's plan, in its order.
     trials : dict
         Key → key, status and the columns that were asked for, of each finished trial, of any plan.
+    current : set of Path
+        The records that have this plan.
     """
 
     runs: list[tuple[Any, ...]]
     planned: list[tuple[Any, ...]]
     trials: dict[str, tuple[Any, ...]]
+    current: set[Path]
 
 
 def read_record(folder: Path, *columns: str) -> Record:
@@ -51,16 +54,20 @@ def read_record(folder: Path, *columns: str) -> Record:
     """
     runs: list[tuple[Any, ...]] = []
     trials: dict[str, tuple[Any, ...]] = {}
+    current = set()
     with reading(folder) as records:
         planned = read_plan(records)
+        keys = [(key,) for key, _, _ in planned]
         for path, db in records:
+            if fetch(db, path, "planned", "key") == keys:
+                current.add(path)
             runs += [(path, *run) for run in rows(db, path, "runs", "process", "jobs", "started", "ended", "outcome")]
             for row in rows(db, path, "trials", "key", "status", *columns):
                 known = trials.setdefault(row[0], row)
                 if row[1] == "done" and known[1] == "failed":  # it failed in one record, and is done in another
                     trials[row[0]] = row
     runs.sort(key=lambda run: run[3])  # by their beginning; those of one second stay in the order of their records
-    return Record(runs, planned, trials)
+    return Record(runs, planned, trials, current)
 
 
 def read_planned(folder: Path, status: str, *columns: str, where: str = "1") -> list[tuple[Any, ...]]:
@@ -76,11 +83,14 @@ def read_planned(folder: Path, status: str, *columns: str, where: str = "1") -> 
         When the record cannot be read.
     """
     found: dict[str, tuple[Any, ...]] = {}
+    times: dict[str, str] = {}
+    condition = f"{status} AND {where}"
     with reading(folder) as records:
         planned = [key for key, _, _ in read_plan(records)]
         for path, db in records:
-            for key, *row in rows(db, path, "trials", "key", *columns, where=f"{status} AND {where}"):
-                found.setdefault(key, tuple(row))
+            for recorded, key, *row in rows(db, path, "trials", "recorded", "key", *columns, where=condition):
+                if recorded > times.get(key, ""):  # it may have failed in several
+                    found[key], times[key] = tuple(row), recorded
         if status == FAILED and len(records) > 1:
             for path, db in records:
                 for (key,) in rows(db, path, "trials", "key", where=DONE):
@@ -224,15 +234,18 @@ def _progress(folder: Path) -> Progress:
 
 
 def _describe_parts(record: Record) -> dict[RunPart, Run | None]:
-    """`Progress.parts`."""
+    """`Progress.parts`; a part that ended with another plan has not begun with this one."""
     last = part_of(record.runs[-1][0])
     if last is None:
         return {}
     parts: dict[RunPart, Run | None] = {RunPart(number + 1, last.of): None for number in range(last.of)}
     for path, *run in record.runs:
         part = part_of(path)
-        if part in parts:
-            parts[part] = _describe_run(*run)
+        if part not in parts:
+            continue
+        described = _describe_run(*run)
+        if path in record.current or described.state in ("starting", "running"):
+            parts[part] = described
     return parts
 
 

@@ -23,6 +23,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -189,15 +190,16 @@ def list_records(folder: Path) -> list[Path]:
 
 def read_plan(records: Sequence[tuple[Path, sqlite3.Connection]]) -> list[tuple[str, str, str]]:
     """Key, data set and method of the trials of the plan that was made last, in its order."""
-    latest = ""
-    plan: list[Any] = []
+    begun = []
     for path, db in records:
         runs = rows(db, path, "runs", "started", where="jobs > 0")
-        own = rows(db, path, "planned", "key", "dataset", "method")
-        started = max((at for (at,) in runs), default="")
-        if own and started >= latest:
-            latest, plan = started, own
-    return plan
+        begun.append((max((at for (at,) in runs), default=""), path, db))
+    begun.sort(key=itemgetter(0))  # those of one second stay in the order of their records
+    for _, path, db in reversed(begun):
+        plan = rows(db, path, "planned", "key", "dataset", "method")
+        if plan:
+            return plan
+    return []
 
 
 @contextlib.contextmanager
@@ -373,12 +375,13 @@ def _check_journal(path: Path) -> None:
     ResultsError
     """
     journal = _file_of_sqlite(path, "-journal")
-    if not journal.exists():
+    try:
+        with journal.open("rb") as file:
+            header = file.read(28)
+            file.seek(-min(len(_MAGIC), os.fstat(file.fileno()).st_size), os.SEEK_END)
+            end = file.read()
+    except FileNotFoundError:  # as where a part that is alive has just ended its transaction
         return
-    with journal.open("rb") as file:
-        header = file.read(28)
-        file.seek(-min(len(_MAGIC), journal.stat().st_size), os.SEEK_END)
-        end = file.read()
     if end == _MAGIC and len(header) == 28:
         raise ResultsError(
             f"{journal}: names another file, which SQLite would delete; mlcdr writes no such journal; remove it"

@@ -14,6 +14,7 @@ import os
 import platform
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -202,13 +203,13 @@ class Store:
         return found
 
     def failures(self) -> dict[str, Failure]:
-        """Key → how a trial failed, of each that did and is not done, of any plan; the next run tries it again."""
-        found = {}
+        """Key → how a trial failed last, of each that is not done, of any plan; the next run tries it again."""
+        failed: list[tuple[Any, ...]] = []
         for path, db in self._records():
-            for key, *at, error, crash in rows(db, path, "trials", "key", *PLACE, "error", "crash", where=FAILED):
-                found[key] = Failure(tuple(at), error, crash)
-        done = self.done() if found else set()
-        return {key: failure for key, failure in found.items() if key not in done}
+            failed += rows(db, path, "trials", "recorded", "key", *PLACE, "error", "crash", where=FAILED)
+        failed.sort(key=itemgetter(0))
+        done = self.done() if failed else set()
+        return {key: Failure(tuple(at), error, crash) for _, key, *at, error, crash in failed if key not in done}
 
     def _records(self) -> Iterator[tuple[Path, sqlite3.Connection]]:
         """The folder's other records, read-only, unless they are to be replaced; then this one."""

@@ -5,20 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mlcdr
 from mlcdr.errors import ResultsError, UserError
+from mlcdr.execution import writing
 from mlcdr.execution.runner import run
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment
+from mlcdr.report import report as pages
+from mlcdr.results import record_file
+from mlcdr.results.manifest import Manifest
 from mlcdr.results.part import RunPart, part_of
-from mlcdr.results.record import progress, read_record
+from mlcdr.results.record import progress, read_failures, read_record
 from tests import prepared, small
 from tests.conftest import Outcome
 from tests.prepared import Prepared
@@ -153,6 +160,98 @@ def test_the_job_of_a_slurm_array_runs_its_part(tmp_path: Path) -> None:
     script = prepared.ROOT / "examples" / "slurm_array.sh"
     done = subprocess.run(["bash", script, "a b.yaml"], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "run a b.yaml --part 3/10 --jobs 4\n"
+
+
+def test_the_last_failure_of_a_trial_is_the_one_that_counts(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data")
+    methods = {"Bad": {"learner": "tests.small.Counting"}}
+    asked = small.experiment(arff, methods=methods, sweep={}, splits={**SPLITS, "repeats": 4})
+    for number in (1, 2):
+        folder = run(asked, tmp_path, part=RunPart(number, 2)).folder
+    with closing(sqlite3.connect(folder / "trials.1-of-2.sqlite")) as db:
+        db.execute("UPDATE trials SET error = 'of old', recorded = '2020-01-01T00:00:00Z'")
+        db.commit()
+    retried = run(asked, tmp_path, failed_only=True)
+    assert retried.computed == 4
+    assert "of old" not in {error for _, error in retried.failures}
+    assert "of old" not in {failure.error for failure in read_failures(folder)}
+
+
+def test_the_manifest_counts_the_trials_and_the_runs_of_all_parts(experiment: Experiment, tmp_path: Path) -> None:
+    for number in (1, 2):
+        folder = run(experiment, tmp_path, part=RunPart(number, 2)).folder
+    counts = Manifest.read(folder).trials
+    assert (counts.planned, counts.kept, counts.computed) == (48, 24, 24)
+    assert "48 of 48 trials have results" in " ".join(pages.make_page(folder).split())
+
+
+def test_a_whole_run_that_completes_parts_lists_their_runs(experiment: Experiment, tmp_path: Path) -> None:
+    run(experiment, tmp_path, part=RunPart(2, 3))
+    whole = run(experiment, tmp_path)
+    assert [each.trials.computed for each in Manifest.read(whole.folder).computed_by] == [16, 32]
+
+
+def test_a_part_that_ended_with_another_plan_has_not_begun(experiment: Experiment, tmp_path: Path) -> None:
+    for number in (1, 2):
+        folder = run(experiment, tmp_path, part=RunPart(number, 2)).folder
+    edited = experiment.model_copy(update={"metrics": experiment.metrics[:1]})
+    run(edited, tmp_path, part=RunPart(2, 2))
+    found = progress(folder)
+    assert [part for part, last in found.parts.items() if last] == [RunPart(2, 2)]
+    assert (found.total.done, found.total.pending) == (24, 24)
+
+
+def test_a_part_whose_plan_was_replaced_writes_no_tables(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those would be of the other plan, of which it knows nothing."""
+    edited = experiment.model_copy(update={"metrics": experiment.metrics[:1]})
+    folder = run(experiment, tmp_path, part=RunPart(2, 2)).folder
+    complete = writing._complete
+
+    def complete_late(*given: Any) -> None:
+        monkeypatch.setattr(writing, "_complete", complete)
+        run(edited, tmp_path, part=RunPart(2, 2))
+        complete(*given)
+
+    monkeypatch.setattr(writing, "_complete", complete_late)
+    report = run(experiment, tmp_path, part=RunPart(1, 2))
+    assert report.replaced
+    assert not (folder / "scores.csv").exists()
+
+
+@pytest.mark.parametrize("part", [None, RunPart(2, 2), RunPart(1, 2)])
+def test_what_a_killed_part_left_half_written_is_rolled_back_by_any_run(
+    part: RunPart | None, experiment: Experiment, tmp_path: Path
+) -> None:
+    folder = run(experiment, tmp_path, part=RunPart(1, 2)).folder
+    path = folder / "trials.1-of-2.sqlite"
+    code = f"""
+import os, signal, sqlite3
+db = sqlite3.connect({str(path)!r}, isolation_level=None)
+db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
+db.execute("BEGIN IMMEDIATE")
+db.execute("DELETE FROM trials")
+rows = ((i, "x" * 1000) for i in range(500, 1000))
+db.executemany("INSERT INTO planned VALUES (?, ?, '', '')", rows)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    small.python("-c", code)
+    assert path.with_name(f"{path.name}-journal").exists()
+    with pytest.raises(ResultsError, match="`mlcdr run` with its config heals it"):
+        progress(folder)
+    run(experiment, tmp_path, part=part)
+    found = progress(folder).total
+    assert (found.done, found.pending) == ((24, 24) if part == RunPart(1, 2) else (48, 0))
+
+
+def test_a_journal_that_is_gone_when_it_is_looked_at_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of a part that has just ended a transaction."""
+    path = tmp_path / "trials.1-of-2.sqlite"
+    record_file.writing(path).close()
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda each: each.name.endswith("-journal") or exists(each))
+    record_file.heal(path)
 
 
 @pytest.mark.parametrize("written", ["0/3", "4/3", "3", "a/b", "1/2/3", (1, 2, 3), (1.0, 2), (True, 2), "1/10000"])
