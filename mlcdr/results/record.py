@@ -7,7 +7,7 @@ a folder that may not be written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -224,6 +224,7 @@ def _progress(folder: Path) -> Progress:
         raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
     run = _describe_run(*record.runs[-1][1:])
     parts = _describe_parts(record)
+    run = _join_running(run, parts.values())
     if run.state == "starting" and not parts:  # the plan is that of an earlier run
         record.planned.clear()
     counts = _count(record)
@@ -231,6 +232,14 @@ def _progress(folder: Path) -> Progress:
     failures = read_failures(folder) if some_failed else []
     costs = mean_seconds((dataset, seconds) for _, _, dataset, _, seconds in record.trials.values())
     return Progress(folder, run, counts, costs, failures, parts)
+
+
+def _join_running(last: Run, parts: Iterable[Run | None]) -> Run:
+    """The last run; while parts are running, all of these together."""
+    running = [run for run in parts if run is not None and run.state == "running"]
+    if not running:
+        return last
+    return replace(running[-1], jobs=sum(run.jobs for run in running))
 
 
 def _describe_parts(record: Record) -> dict[RunPart, Run | None]:

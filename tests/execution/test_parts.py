@@ -26,6 +26,7 @@ from mlcdr.results import record_file
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.part import RunPart, part_of
 from mlcdr.results.record import progress, read_failures, read_record
+from mlcdr.results.store import Store
 from tests import prepared, small
 from tests.conftest import Outcome
 from tests.prepared import Prepared
@@ -121,8 +122,6 @@ def test_ten_jobs_of_which_three_are_killed_and_run_again(tmp_path: Path) -> Non
 
 
 def test_whole_runs_and_parts_exclude_each_other_and_parts_do_not(experiment: Experiment, tmp_path: Path) -> None:
-    from mlcdr.results.store import Store
-
     folder = tmp_path / "small"
     with Store(folder, part=RunPart(1, 2)), Store(folder, part=RunPart(2, 2)):
         for part in (None, RunPart(1, 2)):
@@ -199,6 +198,16 @@ def test_a_part_that_ended_with_another_plan_has_not_begun(experiment: Experimen
     found = progress(folder)
     assert [part for part, last in found.parts.items() if last] == [RunPart(2, 2)]
     assert (found.total.done, found.total.pending) == (24, 24)
+
+
+def test_the_workers_of_all_parts_that_run_are_counted(tmp_path: Path) -> None:
+    with Store(tmp_path, part=RunPart(1, 2)) as first:
+        first.begin({}, 2)
+        with Store(tmp_path, part=RunPart(2, 2)) as second:
+            second.begin({}, 3)
+            assert (progress(tmp_path).run.state, progress(tmp_path).run.jobs) == ("running", 5)
+            second.end("finished")
+        assert (progress(tmp_path).run.state, progress(tmp_path).run.jobs) == ("running", 2)
 
 
 def test_a_part_whose_plan_was_replaced_writes_no_tables(
