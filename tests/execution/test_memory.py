@@ -63,7 +63,7 @@ def test_sizes_of_a_code_have_the_memory_of_their_one_fit(arff: Path, tmp_path: 
 
 @needs_reset
 def test_methods_that_could_share_their_work_have_the_same_memory(tmp_path: Path) -> None:
-    """An equal method that comes second would else need next to nothing: XᵀX alone has 8 MB.
+    """An equal method that comes second would else need next to nothing: the products of 600 rows have 2.9 MB.
 
     On the first split libraries load what they need. The system may take back idle pages at any time, which makes a
     rise smaller: so the largest of several counts.
@@ -74,7 +74,7 @@ def test_methods_that_could_share_their_work_have_the_same_memory(tmp_path: Path
     config = {"methods": methods, "sweep": {}, "splits": splits, "metrics": ["fit_memory", "hamming_loss"]}
     report = run(small.experiment(arff, **config), tmp_path)
     found = memories(report.folder).groupby("method").agg(lambda values: values.iloc[1:].max())
-    assert found.min() > 8
+    assert found.min() > 2.8
     assert np.ptp(found.to_numpy()) < SMALLEST
     scores = open_results(report.folder).scores
     plain = run(small.experiment(arff, **config | {"metrics": ["hamming_loss"], "name": "plain"}), tmp_path)
