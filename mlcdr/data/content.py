@@ -58,6 +58,8 @@ class Dataset:
         Of svmlight, the number by which the file calls the first feature: 0 or 1.
     dates : dict
         What was made of each column of dates: `("days",)`, or its parts (`mlcdr.data.dates`).
+    fills : tuple of float or None
+        For each column of X what a missing value of it has become: the mean, or 0; None where none is filled.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Dataset:
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     counted_from: int | None = None
     dates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fills: tuple[float, ...] | None = None
 
     def __repr__(self) -> str:
         kind = "texts" if is_texts(self.X) else _format_of(self.X)

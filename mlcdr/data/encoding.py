@@ -82,6 +82,7 @@ def encode(features: Table, labels: Table, missing: Missing) -> Dataset:
         attribute = features.attributes[source]
         if attribute.values and attribute.values != ("0", "1"):
             nominal[attribute.name] = attribute.values
+    missing_in = fill(X, sources, features.origins, missing)
     return Dataset(
         name="",
         X=X,
@@ -94,11 +95,22 @@ def encode(features: Table, labels: Table, missing: Missing) -> Dataset:
         declared_nominal=n_nominal,
         declared_numeric=0 if is_texts(X) else n_features - n_nominal,
         notices=tuple(notices),
-        missing=fill(X, sources, features.origins, missing),
+        missing=missing_in,
         nominal=nominal,
         counted_from=features.counted_from,
         dates=features.dates,
+        fills=_list_fills(X, missing),
     )
+
+
+def _list_fills(X: Matrix, missing: Missing) -> tuple[float, ...] | None:
+    """What a missing value of each column has become."""
+    if is_texts(X) or missing not in ("mean", "zero"):
+        return None
+    if missing == "zero":
+        return (0.0,) * X.shape[1]
+    means: list[float] = np.ravel(X.mean(axis=0)).tolist()  # of what is filled, the mean of the others
+    return tuple(means)
 
 
 def _leave_out_identifiers(table: Table) -> tuple[list[int], list[str]]:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from mlcdr import __version__
 from mlcdr.data.dataset import Dataset
@@ -51,8 +53,9 @@ class Model:
         Columns of X and Y.
     nominal : mapping
         The values of each feature that was words, as in `Dataset`.
-    counted_from, dates
-        As in `Dataset`: the number of the first feature in svmlight, and what was made of each column of dates.
+    counted_from, dates, fills
+        As in `Dataset`: the number of the first feature in svmlight, what was made of each column of dates, and what
+        fills a missing value of each column.
     about : mapping
         Data set, method, point of the sweep, split (if it was trained on one), and the version of mlcdr, as texts.
     """
@@ -64,6 +67,7 @@ class Model:
     nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     counted_from: int | None = None
     dates: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    fills: Sequence[float] | None = None
 
     @classmethod
     def of(cls, classifier: ComposedClassifier, dataset: Dataset, about: Mapping[str, str]) -> Model:
@@ -76,6 +80,7 @@ class Model:
             dataset.nominal,
             dataset.counted_from,
             dataset.dates,
+            dataset.fills,
         )
 
     def read(self, rows: Any, **options: Any) -> Any:
@@ -88,8 +93,9 @@ class Model:
             Its columns are found by their names, and words are coded as in the training data. An array, a sparse matrix
             or a list is X already.
         **options
-            As in `load_dataset`: `missing`, `delimiter` …; and `unknown`: "error", or "missing" to take a word that the
-            training data did not have as a missing value, with one warning about all of them.
+            As in `load_dataset`: `delimiter` …, and `missing`, by default as in the training data. And `unknown`: "error",
+            or "missing" to take a word that the training data did not have as a missing value, with one warning about
+            all of them.
 
         Raises
         ------
@@ -103,9 +109,11 @@ class Model:
             rows = pd.DataFrame([dict(rows)])
         if not isinstance(rows, str | Path) and not hasattr(rows, "columns"):
             return rows
-        gaps = {"missing": "keep"} if takes_gaps(self.classifier.first_part) else {}
+        keeps = self.fills is not None or takes_gaps(self.classifier.first_part)
+        gaps = {"missing": "keep"} if keeps else {}
         columns = Columns(self.feature_names, self.nominal, texts, self.counted_from, self.dates)
-        return columns.read(rows, **gaps | options)
+        X = columns.read(rows, **gaps | options)
+        return X if self.fills is None or "missing" in options else _fill(X, np.array(self.fills))
 
     def predict(self, rows: Any, **options: Any) -> pd.DataFrame:
         """Label sets of new rows (`read`), a column for each label."""
@@ -131,6 +139,15 @@ class Model:
         rows = f"split {self.about['split']}" if "split" in self.about else "all rows"
         sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
         return f"Model of {method!r} trained on {dataset!r}, {rows}: {sizes}\n  {self.classifier!r}"
+
+
+def _fill(X: Any, fills: NDArray[np.float64]) -> Any:
+    """X (n×d) with a number for each column in place of missing values."""
+    if sparse.issparse(X):
+        gaps = np.isnan(X.data)
+        X.data[gaps] = fills[X.indices[gaps]]
+        return X
+    return np.where(np.isnan(X), fills, X)
 
 
 def write_model(stem: Path, model: Model, X: Any) -> Path:
@@ -190,6 +207,7 @@ def _content(model: Model) -> dict[str, Any]:
         "nominal": {name: list(words) for name, words in model.nominal.items()},
         "counted_from": model.counted_from,
         "dates": {name: list(parts) for name, parts in model.dates.items()},
+        "fills": None if model.fills is None else list(model.fills),
         "classifier": model.classifier,
     }
 
@@ -268,6 +286,7 @@ def load_model(path: str | Path, trust: bool = False) -> Model:
             content["nominal"],
             content.get("counted_from"),
             content.get("dates", {}),
+            content.get("fills"),
         )
     except (UserError, MemoryError):
         raise

@@ -119,6 +119,26 @@ def test_a_method_that_cannot_be_fitted_is_one_line(data: Any) -> None:
         mlcdr.fit(config, datasets={"mine": data}, quiet=True)
 
 
+@pytest.mark.parametrize("missing", ["mean", "zero"])
+def test_gaps_of_new_rows_are_filled_as_those_of_the_training_rows(missing: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.standard_normal((30, 3)) + 5, columns=["a", "b", "c"])
+    frame["colour"] = rng.choice(["red", "blue", "green"], 30)
+    frame.loc[2, "a"] = np.nan
+    data = mlcdr.Dataset.of(frame, rng.integers(0, 2, (30, 2)), missing=missing)
+    config = {**CONFIG, "sweep": {}, "methods": {"Ridge": {"learner": "ridge"}}}
+    path = tmp_path / "m.joblib"
+    mlcdr.fit(config, datasets={"mine": data}, out=path, quiet=True)
+    new = frame.head(4).assign(b=[np.nan, 1, 2, 3], colour=["red", None, "blue", "green"])
+    found = load_model(path, trust=True).read(new)
+    filled = new.assign(b=[frame["b"].mean() if missing == "mean" else 0, 1, 2, 3])
+    marks = pd.get_dummies(frame["colour"], dtype=float)
+    wanted = np.column_stack([filled[["a", "b", "c"]].to_numpy(), pd.get_dummies(new["colour"], dtype=float)])
+    wanted[2, 0] = frame["a"].mean() if missing == "mean" else 0
+    wanted[1, 3:] = marks.mean() if missing == "mean" else 0
+    np.testing.assert_allclose(found, wanted)
+
+
 @pytest.mark.parametrize("ending", [".joblib", ".skops"])
 def test_from_a_messy_csv_to_predictions_of_new_rows(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
