@@ -93,9 +93,9 @@ class Model:
             Its columns are found by their names, and words are coded as in the training data. An array, a sparse matrix
             or a list is X already.
         **options
-            As in `load_dataset`: `delimiter` …, and `missing`, by default as in the training data. And `unknown`: "error",
-            or "missing" to take a word that the training data did not have as a missing value, with one warning about
-            all of them.
+            As in `load_dataset`: `delimiter` …, and `missing`, by default as in the training data. And `unknown`:
+            "error", or "missing" to take a word that the training data did not have as a missing value, with one
+            warning about all of them.
 
         Raises
         ------
