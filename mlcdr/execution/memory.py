@@ -6,7 +6,8 @@ forked worker shares pages with the run, which stand in both numbers and cancel.
 samples taken by a thread would miss what is allocated between them: there the rise is not known.
 
 Before a measurement, garbage is collected and the allocator gives free pages back: a fit that takes them again would
-seem to need no memory. Since it keeps some all the same, it is made to take all that is large from the system.
+seem to need no memory. Since it keeps some all the same, it is made to take all that is large from the system. What the
+system takes back of idle pages during a fit (where it reclaims memory before it is scarce) makes the rise smaller.
 """
 
 from __future__ import annotations
