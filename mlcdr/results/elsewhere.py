@@ -17,7 +17,7 @@ import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.method import MethodSpec
-from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.model import Experiment, MetricSpec
 from mlcdr.methods.component import Component
 from mlcdr.metrics.elsewhere import Counterpart, counterparts, simplified
 from mlcdr.metrics.names import METRICS, resolve
@@ -144,7 +144,9 @@ class _Match:
         self.metrics_here = list(dict.fromkeys(name for each in self.ours for name in each.metrics))
         self._datasets = {simplified(name): name for name in self.datasets_here}
         self._splits = {name: self._list_splits(name) for name in self.datasets_here}
-        specs = [spec for each in self.ours for spec in each.experiment.metrics]
+        specs: list[MetricSpec] = []
+        for each in self.ours:
+            specs += each.experiment.metrics
         self._specs = {spec.label: (spec.name, spec.params) for spec in reversed(specs)}
 
     def _list_splits(self, dataset: str) -> set[int]:
