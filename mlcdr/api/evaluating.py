@@ -10,6 +10,8 @@ from mlcdr.experiment.loading import read_metrics
 from mlcdr.methods.contracts import as_dense
 from mlcdr.metrics import Counts, Outcome, Scores
 from mlcdr.metrics import evaluate as evaluate_outcome
+from mlcdr.numerics.label_forms import holds_names, read_label_sets
+from mlcdr.numerics.other_frames import as_pandas, is_frame
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -27,8 +29,8 @@ def evaluate(
 
     Parameters
     ----------
-    Y, predicted : array or sparse matrix of shape (n, K)
-        The true and the predicted label sets, of 0 and 1.
+    Y, predicted : array, sparse matrix or DataFrame of shape (n, K)
+        The true and the predicted label sets, in any form that `fit` takes.
     scores : array of shape (n, K), optional
         Real scores or probabilities of the labels, for metrics that rank.
     metrics : sequence
@@ -69,14 +71,16 @@ def evaluate(
 
 def _refuse_other_columns(*given: Any) -> None:
     """Raise a UserError where two DataFrames have other columns."""
-    columns = [list(each.columns) for each in given if hasattr(each, "columns")]
+    columns = [list(as_pandas(each).columns) for each in given if is_frame(each)]
     if any(each != columns[0] for each in columns):
         raise UserError("the columns of Y, predicted and scores must be the same labels in the same order")
 
 
 def _read_labels(name: str, given: Any) -> Any:
     """Label sets as a matrix (n×K) of 0 and 1."""
-    matrix = as_dense(given)
-    if matrix.ndim != 2 or not ((matrix == 0) | (matrix == 1)).all():
-        raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1")
-    return matrix
+    if holds_names(given):
+        raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1, not lists of names")
+    try:
+        return as_dense(read_label_sets(given).matrix)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from None

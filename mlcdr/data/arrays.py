@@ -85,8 +85,7 @@ def _as_matrix(origins: Origins, name: str, values: Any) -> Matrix:
             if may_have_gaps:  # they are filled in place
                 matrix = matrix.copy()
     except (TypeError, ValueError) as error:
-        hint = "; sklearn.preprocessing.MultiLabelBinarizer makes one of lists of names" if name == "Y" else ""
-        fail(path, f"{name} is no matrix of numbers: {error}{hint}")
+        fail(path, f"{name} is no matrix of numbers: {error}")
     if matrix.ndim != 2 or 0 in matrix.shape:
         fail(path, f"{name} has the shape {matrix.shape}; needed are rows and columns, at least one of each")
     if matrix.shape[1] > MAX_COLUMNS:

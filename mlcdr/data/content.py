@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mlcdr.data.forms import MEMORY, check_form_options, option_problems
+from mlcdr.data.lines import Line
 from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Origins
+from mlcdr.data.table import Matrix, Origins, frame_in_memory
 from mlcdr.data.texts import is_texts, list_texts
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, escape_control_characters
 from mlcdr.numerics.entry import check_index
-from mlcdr.numerics.label_forms import is_frame, read_label_sets
+from mlcdr.numerics.label_forms import holds_names, read_label_sets
+from mlcdr.numerics.other_frames import is_frame
 
 if TYPE_CHECKING:
     from mlcdr.data.encoding import Missing
@@ -128,15 +130,15 @@ class Dataset:
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n, d); or n texts
-            Features; the columns of a DataFrame may be nominal, as in a CSV file. If they are only numbered, they are
-            called feature1, ...
+            Features; the columns of a DataFrame (of pandas, polars or pyarrow) may be nominal, as in a CSV file. If
+            they are only numbered, they are called feature1, ...
         Y : array, sparse matrix or DataFrame of shape (n, K), or the names of each row's labels, optional
             Label sets of 0 and 1 (or -1 and 1), of true and false, or of yes and no. None if the labels are among the
             columns of a DataFrame X.
         name, missing
             As in `load_dataset`.
         feature_names, label_names : sequence of str
-            Names for an X or a Y that is not a DataFrame; default: feature1, ... (texts: text) and label1, ...
+            Names for an X or a Y that has none; default: feature1, ... (texts: text) and label1, ...
         **options
             Options as in a config for a DataFrame X: `labels`, `separator`, `text`, `categories`, `dates`, `drop`.
 
@@ -151,21 +153,17 @@ class Dataset:
         # with `memory` given, any option that states another source is a problem
         for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
             raise DataError(f"{name}: {key}: {problem}")
-        check_form_options(name, "frame" if hasattr(X, "columns") else MEMORY, options)
+        check_form_options(name, "frame" if is_frame(X) else MEMORY, options)
         if Y is not None:
             Y, label_names = _read_labels(name, X, Y, label_names)
-        if is_frame(X):
-            from mlcdr.data.frames import as_pandas
-
-            X = as_pandas(X)
-        X = _name_columns(X, "feature")
+        X = _name_columns(frame_in_memory(name, X), "feature")
         texts = list_texts(X)
         if texts is not None:
             import pandas as pd
 
             options["text"] = next(iter(feature_names), "text")
             X = pd.DataFrame({options["text"]: texts})
-        if hasattr(X, "columns"):
+        if is_frame(X):
             from mlcdr.data.frames import divide_frame, join, origin_of
 
             if Y is not None:
@@ -221,16 +219,21 @@ def named(dataset: Dataset, name: str) -> Dataset:
     return replace(dataset, name=name, checksum=checksum)
 
 
-def _read_labels(name: str, X: Any, Y: Any, names: Sequence[str]) -> tuple[Any, Sequence[str]]:
-    """Label sets as a matrix, and the names of the labels, if they have any."""
+def _read_labels(name: str, X: Any, Y: Any, given: Sequence[str]) -> tuple[Matrix, Sequence[str]]:
+    """Label sets in any form as a matrix of {0, 1}, and the names of the labels: its own, or those that are given."""
     try:
-        if is_frame(X) and is_frame(Y):
+        if is_frame(X):
             check_index(X, Y)
-        found = read_label_sets(Y, "Y")
+        found = read_label_sets(Y)
     except ValueError as error:
-        raise DataError(f"{name}: {error}") from None
-    is_numbered = is_frame(Y) and list(Y.columns) == list(range(len(Y.columns)))
-    return found.matrix, names if is_numbered else found.names or names
+        raise DataError(f"{name}: {escape_control_characters(str(error))}") from None
+    if holds_names(Y) and len(given):
+        raise DataError(f"{name}: Y has the names of its labels: leave label_names out")
+    if is_frame(Y):
+        from mlcdr.data.csv_table import check_names
+
+        check_names(Line(Path(f"{name}: Y"), 0), found.names)
+    return found.matrix, found.names or given
 
 
 def _format_of(X: Matrix) -> str:

@@ -5,7 +5,6 @@ It knows yes/no values, one-hot columns, missing values and labels, and finds th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, NoReturn
 
@@ -18,6 +17,7 @@ from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.table import Matrix, Origins, Table, take
 from mlcdr.data.texts import Texts, is_texts
 from mlcdr.errors import DataError
+from mlcdr.numerics.label_forms import NotALabel, as_indicators
 from mlcdr.numerics.yes_no import BINARY
 
 Missing = Literal["error", "keep", "mean", "zero"]
@@ -236,32 +236,13 @@ def _check_label_words(table: Table) -> None:
 
 def _encode_labels(table: Table, columns: Sequence[Column], is_sparse: bool) -> Matrix:
     """Y, sparse or not; DataError for a value that is neither 0 nor 1 (in all of Y, -1 for 0)."""
-    Y = take_columns(table.values, columns)
-    wrong = first_cell(Y, _is_no_label)
-    if wrong is not None:
-        entries = _entries(Y)
-        is_full = entries.size == math.prod(Y.shape)
-        if not is_full or not np.isin(entries, (-1, 1)).all():
-            _refuse_label(table, *wrong, Y[wrong])
-        Y = Y > 0
-    Y = Y.astype(np.int8 if is_sparse else np.uint8)  # small numbers, before any of them is made dense
+    try:
+        Y, _ = as_indicators(take_columns(table.values, columns))
+    except NotALabel as error:
+        table.origins.fail(error.row, f"label {quote(table.attributes[error.column].name)} {error.problem}")
     if is_sparse:
-        Y = sparse.csr_array(Y)
-        Y.eliminate_zeros()
-    elif sparse.issparse(Y):
-        Y = Y.toarray()
-    return Y
-
-
-def _is_no_label(entries: np.ndarray) -> np.ndarray:
-    return (entries != 0) & (entries != 1)  # NaN is neither
-
-
-def _refuse_label(table: Table, row: int, column: int, value: float) -> NoReturn:
-    label = f"label {quote(table.attributes[column].name)}"
-    if np.isnan(value):
-        table.origins.fail(row, f"{label} has no value; missing labels cannot be filled")
-    table.origins.fail(row, f"{label} has the value {value:g}; a label must be 0 or 1")
+        return sparse.csr_array(Y, dtype=np.int8)
+    return Y.toarray().view(np.uint8) if sparse.issparse(Y) else Y
 
 
 def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) -> dict[str, int]:

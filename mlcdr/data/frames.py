@@ -9,6 +9,7 @@ whole numbers is refused: a 64-bit float may not hold it.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import socket
 import warnings
@@ -30,7 +31,7 @@ from mlcdr.data.files import cache_folder
 from mlcdr.data.forms import names_of
 from mlcdr.data.lines import QUOTED, Line, fail, gathering, list_values, quote, raise_all
 from mlcdr.data.packed import check_growth
-from mlcdr.data.table import Matrix, Origin, Origins, Table, Tables, find_columns
+from mlcdr.data.table import Matrix, Origin, Origins, Table, Tables, find_columns, frame_in_memory
 from mlcdr.data.texts import as_texts
 from mlcdr.data.words import FrameColumn
 from mlcdr.errors import DataError, suggest_name
@@ -82,7 +83,7 @@ def read_frame(
     DataError
     """
     if not isinstance(rows, Path):
-        frame = as_pandas(rows)
+        frame = frame_in_memory("rows", rows)
         return frame, origin_of(Path("rows"), frame)
     if form != "csv":
         frame = _read_arrow(form, rows)
@@ -187,28 +188,22 @@ def _check_openml_address(address: str) -> None:
 # -------------------------------------------------------------------- a frame as tables
 
 
-def join(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Features and labels as one DataFrame, and the names of the labels.
+def join(X: pd.DataFrame, Y: Matrix, label_names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Features and label sets (n×K of {0, 1}) as one DataFrame, and the names of the labels; default: label1, ...
 
     Raises
     ------
     DataError
         When their rows do not fit.
     """
-    Y = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
-    if Y.ndim != 2:
-        raise DataError(f"Y has the shape {Y.shape}; needed are rows and columns")
-    if len(X) != len(Y):
-        raise DataError(f"X has {len(X)} rows and Y has {len(Y)}")
+    if len(X) != Y.shape[0]:
+        raise DataError(f"X has {len(X)} rows and Y has {Y.shape[0]}")
     names = list(label_names) or [f"label{k + 1}" for k in range(Y.shape[1])]
-    return pd.concat([X.reset_index(drop=True), pd.DataFrame(Y, columns=names)], axis=1), names
-
-
-def as_pandas(frame: Any) -> pd.DataFrame:
-    """A DataFrame of any library (polars) as one of pandas."""
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    return pd.DataFrame({str(name): frame[name].to_numpy() for name in frame.columns})
+    if sparse.issparse(Y) and all(isinstance(kind, pd.SparseDtype) for kind in X.dtypes):
+        labels = pd.DataFrame.sparse.from_spmatrix(sparse.csc_matrix(Y), columns=names)
+    else:
+        labels = pd.DataFrame(Y.toarray() if sparse.issparse(Y) else Y, columns=names)
+    return pd.concat([X.reset_index(drop=True), labels], axis=1), names
 
 
 def divide_frame(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Tables:
@@ -242,7 +237,7 @@ def divide_frame(frame: pd.DataFrame, origins: Origins, options: Mapping[str, An
         if "separator" in options:
             labels = _split_tags(frame[names[0]], options["separator"], origins)
         else:
-            labels = code_words(frame[names], origins, categories)
+            labels = code_words(_without_unused_categories(frame[names]), origins, categories)
     of_features = frame.drop(columns=names)
     with gathering(errors):
         features = _read_features(of_features, origins, options)
@@ -251,6 +246,12 @@ def divide_frame(frame: pd.DataFrame, origins: Origins, options: Mapping[str, An
             fill(np.where(of_features.isna(), np.nan, 0.0), list(of_features), origins, "error")
     raise_all(errors)
     return features, labels
+
+
+def _without_unused_categories(labels: pd.DataFrame) -> pd.DataFrame:
+    """Labels whose categories are those that rows have, so that what is left of others is no third value."""
+    of_categories = labels.select_dtypes("category")
+    return labels.assign(**{name: column.cat.remove_unused_categories() for name, column in of_categories.items()})
 
 
 def _read_features(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Table:
@@ -372,6 +373,7 @@ def code_words(frame: pd.DataFrame, origins: Origins, categories: Sequence[str])
     DataError
         When cells have no defined meaning, with a line for each column.
     """
+    frame = _with_numbers_of_objects(frame)
     attributes, coded = [], {}
     errors: list[DataError] = []
     for name in frame.columns:
@@ -387,6 +389,19 @@ def code_words(frame: pd.DataFrame, origins: Origins, categories: Sequence[str])
     if coded:
         frame = frame.assign(**coded)
     return Table(tuple(attributes), _as_matrix(frame), origins)
+
+
+def _with_numbers_of_objects(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with columns of numbers in place of columns of objects that are all numbers, or missing."""
+    found = {}
+    for name, column in frame.items():
+        kind = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
+        if kind == "integer":
+            with contextlib.suppress(OverflowError):  # beyond 64 bits, where its words say so
+                found[name] = column.astype("Int64")
+        elif kind in ("floating", "mixed-integer-float"):
+            found[name] = column.astype("Float64")
+    return frame.assign(**found) if found else frame
 
 
 def _as_matrix(frame: pd.DataFrame) -> Matrix:

@@ -22,6 +22,7 @@ from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, 
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.table import Matrix, Origins, Table, stack_rows
 from mlcdr.errors import DataError, plural, suggest_name
+from mlcdr.numerics.other_frames import is_frame
 
 Unknown = Literal["error", "missing"]
 
@@ -77,7 +78,7 @@ class Columns:
         """
         for key, problem in option_problems({"missing": missing, **options}):
             raise DataError(f"{key}: {problem}")
-        if hasattr(rows, "columns"):
+        if is_frame(rows):
             return self._encode("frame", rows, missing, unknown, options)
         place = str(options.pop("path", rows))
         if not is_path(place) and (isinstance(rows, Path) or place is not rows):

@@ -16,6 +16,7 @@ from mlcdr.data.arff_header import Attribute
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.packed import GROWTH, most_bytes
 from mlcdr.errors import DataError, suggest_name
+from mlcdr.numerics.other_frames import as_pandas
 
 # A dense or a sparse matrix. Any: NumPy and SciPy share the operations used here, but have no common type.
 Matrix: TypeAlias = Any
@@ -252,3 +253,17 @@ def check_indices(matrix: Matrix) -> None:
     if (np.diff(matrix.indptr) < 0).any():
         raise ValueError("its index pointers decrease")
     matrix.check_format(full_check=True)
+
+
+def frame_in_memory(name: str, values: Any) -> Any:
+    """A DataFrame of any library as one of pandas; anything else unchanged.
+
+    Raises
+    ------
+    DataError
+        For a frame that cannot be read.
+    """
+    try:
+        return as_pandas(values)
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from None

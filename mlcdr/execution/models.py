@@ -28,6 +28,7 @@ from mlcdr.data.rows import Columns
 from mlcdr.errors import ResultsError, UserError, escape_control_characters, report_memory
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import takes_gaps, takes_texts
+from mlcdr.numerics.other_frames import is_frame
 from mlcdr.whole_files import write_atomically
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Model:
             import pandas as pd
 
             rows = pd.DataFrame([dict(rows)])
-        if not isinstance(rows, str | Path) and not hasattr(rows, "columns"):
+        if not isinstance(rows, str | Path) and not is_frame(rows):
             return rows
         keeps = self.fills is not None or takes_gaps(self.classifier.first_part)
         gaps = {"missing": "keep"} if keeps else {}
@@ -131,7 +132,7 @@ class Model:
         import pandas as pd
 
         values = values.reshape(-1, len(self.label_names))
-        index = getattr(rows, "index", None) if hasattr(rows, "columns") else None
+        index = rows.index if is_frame(rows) and hasattr(rows, "iloc") else None
         return pd.DataFrame(values, columns=list(self.label_names), index=index)
 
     def __repr__(self) -> str:

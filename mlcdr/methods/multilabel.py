@@ -41,13 +41,15 @@ class LabelSetClassifier(ClassifierMixin, Part):
     def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Self:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
 
-        y holds 0 and 1, or any two values, of which the larger means that the label is present. `X_unlabelled` (u×d):
-        rows without labels, for methods that use them (`uses_unlabelled`); others refuse them.
+        y is an array, a sparse matrix or a DataFrame, of 0 and 1, -1 and 1, booleans, or words such as yes and no; or
+        the names of each row's labels, whose columns are in the order of their names. A vector may hold any two values,
+        of which the larger means that the label is present. `X_unlabelled` (u×d): rows without labels, for methods that
+        use them (`uses_unlabelled`); others refuse them.
 
         Raises
         ------
         ValueError
-            When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
+            When the shapes disagree, a feature is not finite, y is no label sets, or a parameter is wrong.
         """
         self._validate_params()
         check_index(X, y)

@@ -7,6 +7,7 @@ write outside the array. So all input is converted to one class, here and nowher
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from mlcdr.numerics.label_forms import read_label_sets
+from mlcdr.numerics.label_forms import as_numbers, holds_names, read_label_sets, refuse_gaps
 
 LARGEST = 1e70
 """The largest feature: methods square sums of squares, and LIBLINEAR does not end where one of them is infinite."""
@@ -119,57 +120,95 @@ def as_texts(X: Any) -> NDArray[np.object_]:
 
 
 def as_label_matrix(Y: Any, n: int) -> Any:
-    """Y as an n×K matrix of numbers (a vector becomes one column); sparse stays CSR.
+    """Y as an n×K matrix of numbers (a vector becomes one column); sparse stays CSR, and words become 0 and 1.
 
     Raises
     ------
     ValueError
-        When Y is None, not numeric, holds NaN or infinity, or has not `n` rows.
+        When Y is None, has words of no pair, holds NaN or infinity, or has not `n` rows.
     """
-    if Y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    Y = check_array(
-        as_csr(read_label_sets(Y).matrix), accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y"
-    )
+    Y = _given(Y)
+    if not is_vector(Y):
+        Y = _named(_without_gaps, Y)
+    Y = check_array(Y, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
     if Y.ndim == 1:
         Y = Y[:, None]
-    if Y.shape[0] != n:
-        raise ValueError(f"X has {n} rows and y has {Y.shape[0]}")
+    _check_rows(Y, n)
     return Y
 
 
 def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
     """Label sets as an n×K matrix of {0, 1} (sparse stays CSR), the two values y had, and whether it was a vector.
 
+    A vector may hold any two values, of which the larger means that the one label is present.
+
     Raises
     ------
     ValueError
-        When y is None, holds more than two values, or has not `n` rows.
+        When y is None, is no label sets (`read_label_sets`), or has not `n` rows.
     """
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    y = as_csr(read_label_sets(y).matrix)
-    if sp.issparse(y):
-        matrix = as_label_matrix(y, n)
-        if not np.isin(matrix.data, (0, 1)).all():
-            raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
-        return matrix, np.array([0, 1]), False
+    y = _given(y)
+    if not is_vector(y):
+        found = _named(read_label_sets, y)
+        _check_rows(found.matrix, n)
+        return found.matrix, found.values, False
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     try:
         check_classification_targets(y)
     except ValueError as error:
         raise ValueError(f"{error} Label sets are an n×K matrix of 0 and 1.") from None
     values, codes = np.unique(y, return_inverse=True)
-    if len(y) != n:
-        raise ValueError(f"X has {n} rows and y has {len(y)}")
+    _check_rows(y, n)
     if len(values) > 2:
         raise ValueError(
             f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
         )
     if set(values.tolist()) <= {0, 1}:  # all labels absent, or all present, mean just that
         values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
-    codes = codes.reshape(y.shape).astype(np.uint8)
-    return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
+    return codes.reshape(-1, 1).astype(np.uint8), values, True
+
+
+def is_vector(y: Any) -> bool:
+    """Whether y has one value for each row: a classifier that is fitted to it knows two classes."""
+    if hasattr(y, "shape"):
+        return len(y.shape) == 1
+    if hasattr(y, "__len__"):
+        return all(np.ndim(value) == 0 for value in y)
+    return np.asarray(y).ndim == 1
+
+
+def _given(y: Any) -> Any:
+    """Labels that are there, sparse ones as CSR, and lists of names as their dense matrix.
+
+    Raises
+    ------
+    ValueError
+        When y is None.
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    return _named(read_label_sets, y).matrix.toarray() if holds_names(y) else as_csr(y)
+
+
+def _without_gaps(y: Any) -> Any:
+    """The numbers of y; ValueError with the place of the first missing one."""
+    found = as_numbers(y)
+    refuse_gaps(found)
+    return found.values
+
+
+def _named(read: Callable[[Any], Any], y: Any) -> Any:
+    """What `read` makes of y; ValueError with the name of y."""
+    try:
+        return read(y)
+    except ValueError as error:
+        raise ValueError(f"y: {error}") from None
+
+
+def _check_rows(y: Any, n: int) -> None:
+    """Raise ValueError unless y has as many rows as X."""
+    if y.shape[0] != n:
+        raise ValueError(f"X has {n} rows and y has {y.shape[0]}")
 
 
 def check_index(X: Any, y: Any) -> None:

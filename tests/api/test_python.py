@@ -325,7 +325,7 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
             r"config: name: is the class object; write 'builtins\.object', or .* or an estimator, object\(\.\.\.\)",
         ),
         ({"datasets": {"mine": (pd.DataFrame([[1.0]]), pd.DataFrame([[1]], index=[7]))}}, "have different indexes"),
-        ({"datasets": {"mine": (np.eye(2), [["a"], ["b", 3]])}}, "Y is no matrix of numbers"),
+        ({"datasets": {"mine": (np.eye(2), [["a"], ["b", 0.5]])}}, "mine: row 2: 0.5 where the name of a label"),
         ({"set": {"methods.PLST.learner": "rigde"}}, "^set: methods.PLST.learner: .*did you mean 'ridge'"),
         ({"jobs": -1}, "jobs: must be a whole number"),
         ({"datasets": [1]}, r"datasets: must map names to \(X, Y\)"),

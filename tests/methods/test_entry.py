@@ -29,7 +29,7 @@ def test_what_is_masked_is_missing(estimator):
         estimator.fit(np.ma.masked_array(X, mask), Y)
     mask = np.zeros(Y.shape, dtype=bool)
     mask[0, 0] = True
-    with pytest.raises(ValueError, match="y contains NaN"):
+    with pytest.raises(ValueError, match="y: row 1: label 'label1' has no value"):
         estimator.fit(X, np.ma.masked_array(Y, mask))
     estimator.fit(np.ma.masked_array(X), np.ma.masked_array(Y))
 

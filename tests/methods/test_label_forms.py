@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import scipy.sparse as sp
 
 import mlcdr
 from mlcdr.errors import DataError
-from mlcdr.numerics.label_forms import read_label_sets
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 5))
@@ -57,9 +57,8 @@ def test_estimators_take_label_sets_in_any_form(given: Any) -> None:
     found = mlcdr.ComposedClassifier(mlcdr.Ridge(), label_space=mlcdr.PLST(2)).fit(X, given).predict(X)
     wanted = mlcdr.ComposedClassifier(mlcdr.Ridge(), label_space=mlcdr.PLST(2)).fit(X, Y).predict(X)
     np.testing.assert_array_equal(found > 0, wanted > 0)
-    matrix = read_label_sets(given).matrix
     codes = mlcdr.PLST(2).fit(X, given).encode(Y)
-    if np.min(sp.csr_array(matrix).toarray() if sp.issparse(matrix) else np.asarray(matrix)) >= 0:
+    if given is not UNNAMED["minus one and one"]:  # a label space takes numbers as they are
         np.testing.assert_allclose(codes, mlcdr.PLST(2).fit(X, Y).encode(Y))
 
 
@@ -86,18 +85,18 @@ def _with_gap(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 REFUSED = {
-    "y: column 'b' has the values No, maybe; a label must be 0 and 1, no": WORDS.replace({"b": {"Yes": "maybe"}}),
-    "y: column 'a' has no value in row 4; missing labels cannot be filled": _with_gap(WORDS),
-    "y: column 'a' has no value in row 4": _with_gap(FRAME.astype("Int64")),
-    "y: column 0 has the values red; a label must be 0 and 1": np.array([["red", "red", "red"]] * 40),
+    "y: label 'b' has the values {No, maybe}; a label must be {0,1}, {NO,YES}": WORDS.replace({"b": {"Yes": "maybe"}}),
+    "y: row 4: label 'a' has no value; missing labels cannot be filled": _with_gap(WORDS),
+    "y: row 4: label 'a' has no value": _with_gap(FRAME.astype("Int64")),
+    "y: label 'label1' has the values {red}; a label must be {0,1}": np.array([["red", "red", "red"]] * 40),
 }
 
 
 @pytest.mark.parametrize(("said", "given"), REFUSED.items(), ids=REFUSED)
 def test_other_columns_are_refused_by_name(said: str, given: Any) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=re.escape(said)):
         mlcdr.PLST(2).fit(X, given)
-    with pytest.raises(DataError, match=said.replace("y: ", "data: Y: ")):
+    with pytest.raises(DataError, match=re.escape(said.replace("y: ", "data: "))):
         mlcdr.Dataset.of(X, given)
 
 

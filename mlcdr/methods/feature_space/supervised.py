@@ -17,16 +17,15 @@ class SupervisedStep(FeatureStep):
     """Base of the feature steps that are fitted from moments (`fit_moments`)."""
 
     def fit(self, X: Any, y: Any = None, X_unlabelled: Any = None) -> Self:
-        """Fit to features X (n×d, dense or CSR) and labels y (n×K of {0, 1}, dense or CSR; or n).
+        """Fit to features X (n×d, dense or CSR) and label sets y (n×K, in any form that a classifier takes; or n).
 
-        A dense y may hold any two values (such as ±1), of which the larger means that the label is present. Methods
-        that do not use labels take any y. `X_unlabelled` (u×d): rows without labels, for methods that use them
+        Methods that do not use labels take any y. `X_unlabelled` (u×d): rows without labels, for methods that use them
         (`uses_unlabelled`); others refuse them.
 
         Raises
         ------
         ValueError
-            When y holds other values, or X, y and `X_unlabelled` do not fit together or are not finite.
+            When y is no label sets, or X, y and `X_unlabelled` do not fit together or are not finite.
         """
         self._validate_params()
         X = checked(self, X)
