@@ -7,7 +7,7 @@ is gone, for whatever reason.
     python command_guard.py FILE PROGRAM ARGUMENT...
 
 FILE gets the exit code (of a command that a signal ended, the signal's number below 0); or, where the program cannot be
-started, why.
+started, why. Its folder is the command's own, and is removed where the run is gone and cannot do so.
 """
 
 import os
@@ -19,7 +19,7 @@ import threading
 
 def main(file: str, command: list[str]) -> None:
     """Run the command; this process ends with its group."""
-    threading.Thread(target=_end_with_run, daemon=True).start()
+    threading.Thread(target=_end_with_run, args=(os.path.dirname(file),), daemon=True).start()  # noqa: PTH120
     try:
         told = str(subprocess.call(command, stdin=subprocess.DEVNULL))
     except OSError as error:
@@ -29,10 +29,13 @@ def main(file: str, command: list[str]) -> None:
     _end_group()
 
 
-def _end_with_run() -> None:
-    """Wait until the run closes its end of the pipe, or is gone; then end the group."""
+def _end_with_run(scratch: str) -> None:
+    """Wait until the run is gone, which closes its end of the pipe; remove the scratch folder and end the group."""
     while os.read(0, 1):
         pass
+    import shutil
+
+    shutil.rmtree(scratch, ignore_errors=True)
     _end_group()
 
 

@@ -75,6 +75,15 @@ def runs_command(spec: MethodSpec) -> bool:
     return any(found)
 
 
+def has_commands(plain: Any) -> bool:
+    """Whether plain data have a command."""
+    if isinstance(plain, list):
+        return any(has_commands(each) for each in plain)
+    if not isinstance(plain, dict):
+        return False
+    return not _names().isdisjoint(plain) or any(has_commands(each) for each in plain.values())
+
+
 def refuse_commands(experiment: Experiment) -> None:
     """Refuse an experiment that would run a command.
 

@@ -202,9 +202,12 @@ def _column_as_numbers(column: Any, label: str) -> NDArray[np.float64]:
     if not all(isinstance(each, Real | np.bool_) for each in different):
         present = _meaning([str(each) for each in different])
         if present is None:
-            some = ", ".join([str(each)[:40] for each in different[:5]] + ["..."] * (len(different) > 5))
+            some = [str(each)[:40] for each in different[:5]]
+            if len(different) > len(some):
+                some.append("...")
             raise ValueError(
-                f"label {label!r} has the values {{{some}}}; a label must be {{0,1}}, {{NO,YES}} or another such pair"
+                f"label {label!r} has the values {{{', '.join(some)}}}; "
+                "a label must be {0,1}, {NO,YES} or another such pair"
             )
         cells = cells.map(dict(zip(different, present, strict=True)))
     numbers: NDArray[np.float64] = cells.to_numpy(np.float64, na_value=np.nan)

@@ -28,7 +28,9 @@ from mlcdr import __version__
 from mlcdr.comparison import comparison, diagrams
 from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.errors import ResultsError, join_words
+from mlcdr.experiment.commands import has_commands
 from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.papers import published
 from mlcdr.papers.printed import tables_behind
 from mlcdr.report import sheets
@@ -179,7 +181,9 @@ def _join(value: Any) -> str:
 
 def _repeat(folder: Path, experiment: Experiment, manifest: Manifest) -> dict[str, str]:
     """The commands that repeat the experiment, and that fill in what is missing."""
-    run = f"mlcdr run {shlex.quote(str(folder / 'experiment.yaml'))} --out"
+    path = folder / "experiment.yaml"
+    trust = " --trust" if has_commands(read_yaml(path).data) else ""
+    run = f"mlcdr run {shlex.quote(str(path))}{trust} --out"
     versions = {"mlcdr": manifest.mlcdr, **manifest.packages}
     packages = [f"{name}=={version}" for name, version in versions.items() if version]
     named = experiment.name == folder.name  # a folder that was renamed is not the one a run would write

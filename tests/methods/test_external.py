@@ -296,10 +296,13 @@ def test_a_process_that_is_killed_leaves_no_command_behind(folder: str) -> None:
         "import numpy as np; from mlcdr import External\n"
         "External('{python} script.py {train} {test} {out}').fit(np.eye(3), np.eye(3, dtype=int)).predict(np.eye(3))"
     )
-    process = subprocess.Popen([sys.executable, "-c", caller], cwd=folder)
+    temporary = Path(folder, "temporary")
+    temporary.mkdir()
+    process = subprocess.Popen([sys.executable, "-c", caller], cwd=folder, env={**os.environ, "TMPDIR": str(temporary)})
     while not Path(folder, "child").exists() or not Path(folder, "child").read_text():
         assert process.poll() is None
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert is_gone(folder)
+    assert list(temporary.iterdir()) == []

@@ -113,6 +113,16 @@ def test_what_repeats_it_names_all_versions(tmp_path):
     assert "pip install mlcdr==0.2.0 numpy==2.0" in page.text
 
 
+def test_what_repeats_a_command_trusts_it(tmp_path):
+    folder = folder_of(tmp_path)
+    assert "experiment.yaml --out again" in page_of(with_manifest(folder)).text
+    path = folder / "experiment.yaml"
+    config = yaml.safe_load(path.read_text())
+    config["methods"]["Theirs"] = {"learner": {"external": {"command": "octave ridge.m {train} {test}"}}}
+    path.write_text(yaml.safe_dump(config))
+    assert "experiment.yaml --trust --out again" in page_of(folder).text
+
+
 def test_the_parts_of_the_page(tmp_path):
     page = page_of(folder_of(tmp_path))
     sections = [a["id"] for a in page.all("section")]
