@@ -10,6 +10,7 @@ from mlcdr.errors import DataError
 
 NAMED = ["emotions", "yeast", "scene", "enron", "medical", "genbase", "bibtex", "corel5k", "birds", "flags", "cal500"]
 NAMED += ["delicious", "mediamill", "bookmarks", "tmc2007", "tmc2007-500", "languagelog", "image", "20ng", "foodtruck"]
+NAMED += ["languagelog_last75", "tmc2007-500_repeated"]
 NAMED += [f"rcv1s{i}" for i in range(1, 6)] + [f"corel16k{i}" for i in range(1, 11)]
 
 # --- the facts ----------------------------------------------------------------------------------------------------

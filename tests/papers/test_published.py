@@ -183,5 +183,3 @@ def test_a_table_may_print_standard_errors_as_standard_deviations():
     assert published_errors(cell, rules)[0] == pytest.approx(0.019)
     assert published_errors(cell, Rules())[0] == pytest.approx(0.019 / 5**0.5)
     assert rules.max_z == 2
-    cells = pd.DataFrame({"dataset": ["languagelog", "emotions"], "method": ["OCC", "ECC"], "metric": "exact_match"})
-    assert [bool(why) for why in rules.why_not(cells)] == [True, False]
