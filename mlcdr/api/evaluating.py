@@ -10,8 +10,8 @@ from mlcdr.experiment.loading import read_metrics
 from mlcdr.methods.contracts import as_dense
 from mlcdr.metrics import Counts, Outcome, Scores
 from mlcdr.metrics import evaluate as evaluate_outcome
-from mlcdr.numerics.label_forms import holds_names, read_label_sets
-from mlcdr.numerics.other_frames import as_pandas, is_frame
+from mlcdr.numerics.entry import check_index
+from mlcdr.numerics.label_forms import LabelSets, Numbers, as_numbers, holds_names, read_label_sets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -30,8 +30,8 @@ def evaluate(
     Parameters
     ----------
     Y, predicted : array, sparse matrix or DataFrame of shape (n, K)
-        The true and the predicted label sets, in any form that `fit` takes.
-    scores : array of shape (n, K), optional
+        The true and the predicted label sets, in any form that `fit` takes but lists of names.
+    scores : array or DataFrame of shape (n, K), optional
         Real scores or probabilities of the labels, for metrics that rank.
     metrics : sequence
         As in a config: names (`mlcdr metrics` lists them), or `{name: {option: value}}`.
@@ -46,7 +46,7 @@ def evaluate(
     ConfigError
         When a metric is unknown.
     UserError
-        When the shapes or the names of the labels disagree, or a label is neither 0 nor 1.
+        When the shapes, the names of the labels or those of the rows disagree, or a label is neither 0 nor 1.
 
     Examples
     --------
@@ -54,33 +54,54 @@ def evaluate(
     {'hamming_loss': 0.25, 'exact_match': 0.5}
     """
     specs = read_metrics([metrics] if isinstance(metrics, str | Mapping) else [*metrics])
-    _refuse_other_columns(Y, predicted, scores)
     truth = _read_labels("Y", Y)
     labels = _read_labels("predicted", predicted)
-    values = None if scores is None else as_dense(scores).astype(float)
+    _refuse_other_rows(Y, predicted, scores)
+    values, names = None, []
+    if scores is not None:
+        ranking = _read_numbers("scores", scores)
+        values, names = as_dense(ranking.values).astype(float), ranking.names
+    _refuse_other_names(truth.names, labels.names, names)
     # what is from 0 to 1 throughout may be probabilities
     are_shares = values is not None and ((values >= 0) & (values <= 1)).all()
     try:
-        counts = Counts(truth, labels)
-        ranked = None if values is None else Scores(truth, values)
+        counts = Counts(as_dense(truth.matrix), as_dense(labels.matrix))
+        ranked = None if values is None else Scores(as_dense(truth.matrix), values)
         outcome = Outcome(counts, ranked, probabilities=values if are_shares else None)
     except ValueError as error:
         raise UserError(str(error)) from None
     return evaluate_outcome(outcome, {each.label: (each.name, each.params) for each in specs})
 
 
-def _refuse_other_columns(*given: Any) -> None:
-    """Raise a UserError where two DataFrames have other columns."""
-    columns = [list(as_pandas(each).columns) for each in given if is_frame(each)]
-    if any(each != columns[0] for each in columns):
+def _refuse_other_names(*names: Sequence[str]) -> None:
+    """Raise a UserError where two that have names of labels have other ones."""
+    given = [each for each in names if each]
+    if any(each != given[0] for each in given):
         raise UserError("the columns of Y, predicted and scores must be the same labels in the same order")
 
 
-def _read_labels(name: str, given: Any) -> Any:
+def _refuse_other_rows(Y: Any, predicted: Any, scores: Any) -> None:
+    """Raise a UserError where the rows of two DataFrames of pandas have other names."""
+    try:
+        check_index(Y, predicted, ("Y", "predicted"))
+        check_index(Y, scores, ("Y", "scores"))
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def _read_labels(name: str, given: Any) -> LabelSets:
     """Label sets as a matrix (n×K) of 0 and 1."""
     if holds_names(given):
         raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1, not lists of names")
     try:
-        return as_dense(read_label_sets(given).matrix)
+        return read_label_sets(given)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from None
+
+
+def _read_numbers(name: str, given: Any) -> Numbers:
+    """A matrix of scores (n×K) as numbers."""
+    try:
+        return as_numbers(given)
     except ValueError as error:
         raise UserError(f"{name}: {error}") from None

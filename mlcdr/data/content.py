@@ -155,8 +155,10 @@ class Dataset:
             raise DataError(f"{name}: {key}: {problem}")
         check_form_options(name, "frame" if is_frame(X) else MEMORY, options)
         if Y is not None:
+            if "labels" in options:
+                raise DataError(f"{name}: labels: for label sets among the columns of X, and Y is given")
             Y, label_names = _read_labels(name, X, Y, label_names)
-        X = _name_columns(frame_in_memory(name, X), "feature")
+        X = name_columns(frame_in_memory(name, X), "feature")
         texts = list_texts(X)
         if texts is not None:
             import pandas as pd
@@ -242,7 +244,7 @@ def _format_of(X: Matrix) -> str:
     return "sparse" if sparse.issparse(X) else "dense"
 
 
-def _name_columns(values: Any, stem: str) -> Any:
+def name_columns(values: Any, stem: str) -> Any:
     """Name the columns of a DataFrame that are only numbered: feature1, ...; return anything else unchanged."""
     columns = getattr(values, "columns", None)
     if columns is None or list(columns) != list(range(len(columns))):

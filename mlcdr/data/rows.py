@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,7 @@ from scipy import sparse
 from mlcdr.data.arff import read_arff
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.catalog_matlab import find_matlab_entry
+from mlcdr.data.content import name_columns
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.data.encoding import Column, Missing, bytes_of_columns, columns_of, encode, fill, positive_code, take_columns
 from mlcdr.data.files import is_path, locate
@@ -64,7 +65,9 @@ class Columns:
         rows : str, Path or DataFrame
             A data set as in `load_dataset`, or a DataFrame. Files and DataFrames need no labels. Columns that the
             training data did not have, such as labels, are left out.
-        missing, **options
+        missing : {"error", "keep", "zero"}
+            Treatment of missing values.
+        **options
             As in `load_dataset`.
         unknown : {"error", "missing"}
             Treatment of a word that the training data did not have: refused, or a missing value. One warning says how
@@ -78,8 +81,15 @@ class Columns:
         """
         for key, problem in option_problems({"missing": missing, **options}):
             raise DataError(f"{key}: {problem}")
+        if unknown not in get_args(Unknown):
+            raise DataError(f"unknown: must be one of {', '.join(get_args(Unknown))}, found {unknown!r}")
+        if missing == "mean":
+            raise DataError(
+                "missing: the mean of new rows depends on which of them are read together; leave it out to fill gaps "
+                "as in the training data, or give missing='zero'"
+            )
         if is_frame(rows):
-            return self._encode("frame", rows, missing, unknown, options)
+            return self._encode("frame", name_columns(rows, "feature"), missing, unknown, options)
         place = str(options.pop("path", rows))
         if not is_path(place) and (isinstance(rows, Path) or place is not rows):
             place = f"./{place}"

@@ -6,8 +6,8 @@ forked worker shares pages with the run, which stand in both numbers and cancel.
 samples taken by a thread would miss what is allocated between them: there the rise is not known.
 
 Before a measurement, garbage is collected and the allocator gives free pages back: a fit that takes them again would
-seem to need no memory. Since it keeps some all the same, it is made to take all that is large from the system. What the
-system takes back of idle pages during a fit (where it reclaims memory before it is scarce) makes the rise smaller.
+seem to need no memory. Since it keeps some all the same, it is made to take all that is large from the system, where it
+finds no free place for it. If the system takes back idle pages during a fit, the rise is smaller by these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from typing import Any, TypeVar
 
 from mlcdr.numerics.memo import Memo
 
-_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+_CONSOLIDATED = 65_536  # bytes of a block with which the C library puts free ones together, when it is freed
+_LARGE = _CONSOLIDATED + 4096  # bytes of a block that is taken from the system, and given back, by itself
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
 _T = TypeVar("_T")
@@ -137,10 +139,10 @@ def as_megabytes(n_bytes: int) -> float | None:
 def _settle() -> int:
     """Give back what is free, and reset the peak to what is resident then: these bytes."""
     gc.collect()
-    trim = _find_trim()
-    if trim is not None:
+    if hasattr(_c_library(), "malloc_trim"):
         _take_large_blocks_from_system()
-        trim(0)
+        _c_library().malloc_trim(0)
+        _trim_of_thread()
     _reset()
     return _read_status("VmRSS")
 
@@ -152,18 +154,31 @@ def _reset() -> None:
 
 
 @cache
-def _take_large_blocks_from_system() -> None:
-    """Let the C library map each block of 64 KiB or more by itself, and unmap it when it is freed.
-
-    By default it comes to keep freed blocks of up to 32 MiB for later ones.
-    """
-    ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 65_536)
+def _c_library() -> Any:
+    """The C library, with types that hold its addresses."""
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    library.malloc.argtypes = [ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    return library
 
 
 @cache
-def _find_trim() -> Any:
-    """The function of the C library that gives free pages back; None where it has none."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+def _take_large_blocks_from_system() -> None:
+    """Let the C library map each large block by itself, unmap it when it is freed, and keep little at a heap's end.
+
+    By default it comes to keep freed blocks of up to 32 MiB for later ones, and twice as much at the end of a heap.
+    """
+    _c_library().mallopt(_MMAP_THRESHOLD, _LARGE)
+    _c_library().mallopt(_TRIM_THRESHOLD, _LARGE)
+
+
+def _trim_of_thread() -> None:
+    """Give back the free end of this thread's heap, as is done when a block of 64 KiB is freed.
+
+    `malloc_trim` gives back that of the main thread's heap alone.
+    """
+    _c_library().free(_c_library().malloc(_CONSOLIDATED))
 
 
 def _read_status(name: str) -> int:

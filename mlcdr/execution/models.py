@@ -90,9 +90,9 @@ class Model:
         Parameters
         ----------
         rows : str, Path, DataFrame, mapping or array
-            A data set, the path of its file, a DataFrame, or one row as a mapping or a Series; with labels or without.
-            Its columns are found by their names, and words are coded as in the training data. An array, a sparse matrix
-            or a list is X already.
+            The name of a data set, the path of its file, a DataFrame, one row as a mapping or a Series, or a list of
+            mappings; with labels or without. Its columns are found by their names, and words are coded as in the
+            training data. An array, a sparse matrix or a list is X already.
         **options
             As in `load_dataset`: `delimiter` …, and `missing`, by default as in the training data. And `unknown`:
             "error", or "missing" to take a word that the training data did not have as a missing value, with one
@@ -102,12 +102,18 @@ class Model:
         ------
         DataError
             When a column is missing, or has a value that cannot be coded as in the training data.
+        UserError
+            When the rows are of none of these forms.
         """
         texts = takes_texts(self.classifier.first_part)
         if isinstance(rows, Mapping) or (hasattr(rows, "to_frame") and not texts):
+            rows = [dict(rows)]
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
             import pandas as pd
 
-            rows = pd.DataFrame([dict(rows)])
+            rows = pd.DataFrame(rows)
+        if rows is None or isinstance(rows, Dataset):
+            raise UserError(f"rows: give X, a DataFrame or the name of a data set, not {type(rows).__name__}")
         if not isinstance(rows, str | Path) and not is_frame(rows):
             return rows
         keeps = self.fills is not None or takes_gaps(self.classifier.first_part)

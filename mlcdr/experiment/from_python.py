@@ -23,7 +23,7 @@ def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
         return {str(key): copy_plain(each, source, (*path, str(key))) for key, each in value.items()}
     if isinstance(value, list | tuple | range):
         return [copy_plain(each, source, (*path, i)) for i, each in enumerate(value)]
-    if hasattr(value, "tolist"):  # a number or an array of NumPy
+    if hasattr(value, "tolist") and not isinstance(value, type):  # a number or an array of NumPy
         return copy_plain(value.tolist(), source, path)
     if isinstance(value, Path):
         return str(value)
@@ -48,12 +48,13 @@ def _describe_foreign(value: Any) -> str:
         return f"{cls.__name__} is not taken: {IN_MAIN.format(name=cls.__qualname__)}"
     name = f"{cls.__module__}.{cls.__qualname__}"
     named = f"{name!r}, or {{{name!r}: {{parameter: value}}}}"
-    if isinstance(value, type):
+    if isinstance(value, type) and hasattr(value, "fit"):
         return f"is the class {cls.__name__}; write {named}, or an estimator, {cls.__name__}(...)"
     if hasattr(value, "fit"):
         why = "has no get_params, from which its parameters would be read"
         return f"{cls.__name__} {why}; derive the class from sklearn.base.BaseEstimator, or write {named}"
-    return f"is of type {cls.__name__}; a config holds texts, numbers, lists, mappings and estimators"
+    what = f"the class {cls.__name__}" if isinstance(value, type) else f"of type {cls.__name__}"
+    return f"is {what}; a config holds texts, numbers, lists, mappings and estimators"
 
 
 def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         learned = contracts.is_fitted_to_scores(self.threshold)
         if self._steps() or self.dual_space is not None or learned or not isinstance(space, LinearLabelSpace):
             return None
-        if not isinstance(learner, Learner) or learner.predict_left_out(moments) is None:
+        if not contracts.predicts_left_out(learner) or learner.predict_left_out(moments) is None:
             return None
         self._begin(moments)
         self._training, self._thresholds = None, {}

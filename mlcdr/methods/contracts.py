@@ -21,7 +21,7 @@ from typing_extensions import Self
 from mlcdr.methods.bases import BaseEstimator
 from mlcdr.methods.constraints import dataclass_transform, learned, write_init
 from mlcdr.methods.returned import check_matrix, check_shape
-from mlcdr.numerics.entry import as_csr, as_label_matrix, checked
+from mlcdr.numerics.entry import as_csr, as_label_matrix, check_index, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments, UnsummedMoments
 
@@ -81,6 +81,7 @@ class Part(BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        _refuse_unused_methods(cls)
         write_init(cls)
 
     @classmethod
@@ -114,6 +115,51 @@ class Part(BaseEstimator):
         return tags
 
 
+_CALLED_INSTEAD = {
+    "fit": "fit_moments",
+    "transform": "transform_moments",
+    "encode": "encode_moments",
+    "predict": "predict_valid",
+}
+"""A method of a part → the one that is called in its place where a class has it."""
+
+
+def _refuse_unused_methods(cls: type) -> None:
+    """Refuse a user's class that overrides a method of ours which would not be called.
+
+    Raises
+    ------
+    TypeError
+    """
+    if _is_ours(cls):
+        return
+    for own in _CALLED_INSTEAD.keys() & vars(cls).keys():
+        called = _CALLED_INSTEAD[own]
+        base = _defining(cls, called)
+        if base is not None and _is_ours(base) and base is not Learner:
+            raise TypeError(
+                f"{cls.__name__}.{own} would not be called, but {called} of {base.__name__}: override that, "
+                "or derive from a contract (LabelSpace, Learner …)"
+            )
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("mlcdr.")
+
+
+def _defining(cls: type, name: str) -> type | None:
+    """The class that an attribute of a class comes from."""
+    return next((base for base in cls.__mro__ if name in vars(base)), None)
+
+
+def predicts_left_out(learner: Any) -> bool:
+    """Whether a learner's `predict_left_out` is meant for it: a user's class may override what its base relies on."""
+    if not isinstance(learner, Learner):
+        return False
+    cls = type(learner)
+    return _is_ours(cls) or _defining(cls, "predict_left_out") is cls
+
+
 class FeatureStep(Part):
     """A step of the feature space: `fit` or `fit_moments`, `transform(X)` (n×d → n×m), and perhaps:
 
@@ -124,9 +170,10 @@ class FeatureStep(Part):
 class LabelSpace(Part):
     """A label-space reducer: `fit` or `fit_moments`, `encode(Y)` (n×K → n×M), `decode(codes)` (n×m → scores n×K).
 
-    `encode` gets label sets as `fit` got them: dense, also on sparse data sets; with `fit_moments` in its place, CSR on
-    sparse ones. There may be `encode_moments(moments)`: the moments of the codes from those of the labels; and
-    `error_terms(Y, codes)`, the encoding and the prediction error for the first 1, …, M dimensions.
+    `encode` gets label sets as `fit` got them: whole numbers 0 and 1, dense, also on sparse data sets; with
+    `fit_moments` in its place, CSR on sparse ones. There may be `encode_moments(moments)`: the moments of the codes
+    from those of the labels; and `error_terms(Y, codes)`, the encoding and the prediction error for the first 1, …, M
+    dimensions.
 
     Attributes
     ----------
@@ -154,6 +201,7 @@ class LabelSpace(Part):
         `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others refuse them.
         """
         self._validate_params()
+        check_index(X, y)
         X = checked(self, X)
         space: Any = self  # `fit_moments` is the method itself
         return space.fit_moments(self._training_set(X, as_label_matrix(y, X.shape[0]), X_unlabelled))
@@ -300,12 +348,17 @@ def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
 
 
 def _labels_for(part: Any, Y: Any, dtype: Any = None) -> Array:
-    """Labels (n×K) as a part that is fitted to rows gets them: dense, and of another package's class with a sign."""
+    """Labels (n×K) as a part that is fitted to rows gets them: dense, and as large numbers where it is not ours."""
     Y = as_dense(Y)
-    is_ours = type(part).__module__.startswith("mlcdr.")
-    if dtype is None and Y.dtype.kind == "u" and not is_ours:
-        dtype = np.int64  # some of scikit-learn's classes count from -1, which unsigned numbers do not have
-    return Y if dtype is None else Y.astype(dtype)
+    return _counted(part, Y) if dtype is None else Y.astype(dtype)
+
+
+def _counted(part: Any, Y: Any) -> Any:
+    """Labels (n×K, dense or CSR), for a part of a user or another package as whole numbers of 64 bits.
+
+    It may count from -1, which unsigned numbers do not have, or sum products of labels, which overflow 8 bits.
+    """
+    return Y if _is_ours(type(part)) or Y.dtype.kind not in "iu" else Y.astype(np.int64)
 
 
 def fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
@@ -413,8 +466,7 @@ def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
         fit(learner, space.encode_moments(moments))
     else:
         X, Y = moments.rows()
-        if not takes_moments(space):  # it gets label sets as its `fit` got them
-            Y = _labels_for(space, Y)
+        Y = _counted(space, Y) if takes_moments(space) else _labels_for(space, Y)
         learner.fit(as_taken(X), check_matrix(space, "encode", space.encode(Y), X.shape[0], None, "codes"))
 
 

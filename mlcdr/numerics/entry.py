@@ -29,8 +29,10 @@ def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) ->
     ------
     ValueError
         When X or y is not what `options` allow, is not finite, or is a sparse matrix with indices out of range; when X
-        has values whose products overflow, or a feature whose products vanish (`check_magnitude`).
+        has values whose products overflow, or a feature whose products vanish (`check_magnitude`); or when both are
+        frames whose rows have other names (`check_index`).
     """
+    check_index(X, y)
     valid = validate_data(estimator, as_csr(X), as_csr(y), accept_sparse="csr", dtype=np.float64, **options)
     check_magnitude(valid[0] if isinstance(valid, tuple) else valid, training=options.get("reset", True))
     return valid
@@ -211,15 +213,17 @@ def _check_rows(y: Any, n: int) -> None:
         raise ValueError(f"X has {n} rows and y has {y.shape[0]}")
 
 
-def check_index(X: Any, y: Any) -> None:
+def check_index(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> None:
     """Refuse a DataFrame X and a y with other row names: their rows would be paired by position.
 
     Raises
     ------
     ValueError
+        With the `names` of the two.
     """
     if hasattr(X, "iloc") and hasattr(y, "iloc") and len(X) == len(y) and not X.index.equals(y.index):
+        first, second = names
         raise ValueError(
-            "X and y have different indexes, and rows are paired by their position; if that is right, "
-            "give both the same index: y.set_axis(X.index)"
+            f"{first} and {second} have different indexes, and rows are paired by their position; if that is right, "
+            f"give both the same index: {second}.set_axis({first}.index)"
         )

@@ -7,6 +7,7 @@ of 0 and 1 (or, in all columns, -1 and 1), of true and false, or of one of the p
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from numbers import Real
@@ -182,6 +183,9 @@ def _of_frame(frame: Any) -> Numbers:
     names = list(frame.columns)
     is_numbered = names == list(range(len(names)))
     given = [] if is_numbered else list(map(str, names))
+    twice = next((name for name, count in Counter(given).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"column {twice!r} is there twice")
     is_of_numbers = all(kind.kind in "biuf" for kind in frame.dtypes)
     if names and is_of_numbers and all(isinstance(kind, pd.SparseDtype) for kind in frame.dtypes):
         return Numbers(sp.csr_array(frame.astype(pd.SparseDtype(np.float64, 0.0)).sparse.to_coo()), given)
@@ -198,7 +202,10 @@ def _of_frame(frame: Any) -> Numbers:
 def _column_as_numbers(column: Any, label: str) -> NDArray[np.float64]:
     """The cells of a pandas Series as numbers: 0 and 1 for a pair of words, NaN for a missing value."""
     cells = column.astype(object)
-    different = cells.dropna().unique().tolist()
+    try:
+        different = cells.dropna().unique().tolist()
+    except TypeError:  # lists cannot be compared
+        raise ValueError(f"label {label!r} has lists in its cells; lists of names are Y by themselves") from None
     if not all(isinstance(each, Real | np.bool_) for each in different):
         present = _meaning([str(each) for each in different])
         if present is None:

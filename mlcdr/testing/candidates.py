@@ -83,13 +83,16 @@ def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
 
 
 def _try_to_make(subject: Subject) -> None:
-    """Make an instance of a class; raises UserError where it needs parameters."""
+    """Make an instance of a class; raises UserError where it needs parameters, or does not keep them."""
     try:
         if isinstance(subject, PartSubject):
             subject.make()
     except TypeError as error:
         name = subject.target.__name__
         raise UserError(f"{name} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`") from error
+    except AttributeError as error:  # scikit-learn reads parameters from attributes of the same names
+        name = subject.target.__name__
+        raise UserError(f"{name}: {error}; `__init__` must store each parameter under its own name") from error
 
 
 def _find(written: str) -> list[tuple[str, Any]]:

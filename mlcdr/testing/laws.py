@@ -89,6 +89,21 @@ def check_labels(subject: PartSubject, X: Array, Y: Array, case: str, first: Ite
         raise Violation(error, case) from error
 
 
+def learns(subject: PartSubject) -> None:
+    """The label sets of the training rows are predicted better than their opposite would be."""
+    predicted = subject.compose_small().fit(X, Y).predict(X)
+    wrong = float(np.mean(predicted != Y))
+    if wrong > 0.5:
+        raise Violation(f"{wrong:.0%} of the labels of the training rows are predicted wrongly")
+
+
+def row_alone(subject: PartSubject) -> None:
+    """The scores of a row do not depend on the rows that are predicted with it."""
+    model = subject.compose_small().fit(X, Y)
+    alone = np.vstack([score(model, NEW[[i]]) for i in range(5)])
+    check_equal(alone, score(model, NEW)[:5], "rows one by one and together")
+
+
 def refit(subject: PartSubject) -> None:
     """A second fit does not depend on the first."""
     used = subject.compose_small()
@@ -323,7 +338,9 @@ def direction(subject: MetricSubject) -> None:
 LAWS: dict[Law, type[Subject]] = {
     predicts: PartSubject,
     number: MetricSubject,
+    learns: PartSubject,
     repeatable: Subject,
+    row_alone: PartSubject,
     refit: PartSubject,
     row_order: Subject,
     label_order: Subject,

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn import linear_model
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import cross_val_score
 
 import mlcdr
@@ -55,6 +56,10 @@ def test_labels_of_two_frames_are_compared_in_one_order() -> None:
     assert mlcdr.evaluate(Y, Y)["f1"] == 1
     with pytest.raises(mlcdr.UserError, match="the same labels in the same order"):
         mlcdr.evaluate(Y, Y[list("cba")])
+    with pytest.raises(mlcdr.UserError, match=r"^Y and predicted have different indexes"):
+        mlcdr.evaluate(Y, Y.set_axis([1, 2, 3]))
+    with pytest.raises(mlcdr.UserError, match=r"^scores: label 'a' has the values {high}"):
+        mlcdr.evaluate(Y, Y, Y.astype(object).replace(1, "high").replace(0, "high"))
 
 
 def test_import_is_light_and_lists_every_public_name() -> None:
@@ -322,7 +327,7 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
         ({"config": 3}, "config: must be a path, a mapping or an Experiment, found 3"),
         (
             {"config": {"name": object}},
-            r"config: name: is the class object; write 'builtins\.object', or .* or an estimator, object\(\.\.\.\)",
+            r"config: name: is the class object; a config holds texts, numbers, lists, mappings and estimators",
         ),
         ({"datasets": {"mine": (pd.DataFrame([[1.0]]), pd.DataFrame([[1]], index=[7]))}}, "have different indexes"),
         ({"datasets": {"mine": (np.eye(2), [["a"], ["b", 0.5]])}}, "mine: row 2: 0.5 where the name of a label"),
@@ -381,6 +386,7 @@ def test_an_object_that_no_config_can_name_is_refused_with_what_to_do() -> None:
     assert refused(WithoutParameters()).endswith(f"sklearn.base.BaseEstimator, or {own}")
     assert f"is the class WithoutParameters; {own}, or an est" in refused(WithoutParameters)
     assert "is of type function; a config holds texts" in refused(refused)
+    assert "dtype: is the class float32; a config holds texts" in refused(TfidfVectorizer(dtype=np.float32))
     Mine = type("Mine", (linear_model.Ridge,), {"__module__": "__main__"})
     for learner in (Mine(), Mine, {"binary_relevance": {"estimator": Mine()}}):
         assert "a notebook defines itself" in refused(learner)

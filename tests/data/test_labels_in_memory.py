@@ -154,6 +154,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "two spellings": (YES_NO.assign(a=["yes", "YES"] * 10), r"label 'a' has the values \{yes, YES\}"),
     "dates": (FRAME.assign(a=pd.Timestamp("2024-01-01")), "label 'a' has the values"),
     "three axes": (Y[:, :, None], r"Y has the shape \(20, 2, 1\); needed are rows and columns"),
+    "lists": (pd.DataFrame({"a": [["x"], ["y"]] * 10, "b": 1}), "label 'a' has lists in its cells; lists of names"),
+    "one name twice": (FRAME.set_axis(["a", "a"], axis=1), "column 'a' is there twice"),
     "no column": (Y[:, :0], r"Y has the shape \(20, 0\); needed are rows and columns"),
     "rows of different lengths": ([[0, 1], [1]], "the rows of Y are of different lengths"),
     "complex": (Y * 1j, "Y has the shape .* and the type complex128; needed is a matrix of 0 and 1"),
@@ -192,7 +194,6 @@ NOT_OF_DATA: dict[str, tuple[Any, str]] = {
         "Y has one cell a row; needed is a matrix of 0 and 1, or a list of names",
     ),
     "a blank name": (FRAME.set_axis(["a", " "], axis=1), "Y: column 2 has no name"),
-    "one name twice": (FRAME.set_axis(["a", "a"], axis=1), "Y: column 'a' is there twice"),
 }
 
 
@@ -211,6 +212,23 @@ def test_labels_of_other_rows_are_refused() -> None:
         BinaryRelevance().fit(X, YES_NO[1:])
     with pytest.raises(DataError, match="have different indexes"):
         Dataset.of(pd.DataFrame(X, columns=list("pqr")), YES_NO.set_axis(range(1, 21)))
+
+
+@pytest.mark.parametrize("estimator", [BinaryRelevance(), mlcdr.Ridge(), mlcdr.CPLST(), mlcdr.LabelCCA()], ids=repr)
+def test_rows_of_other_names_are_refused_by_each_kind_of_estimator(estimator: Any) -> None:
+    with pytest.raises(ValueError, match=r"^X and y have different indexes"):
+        estimator.fit(pd.DataFrame(X), FRAME.set_axis(range(1, 21)))
+
+
+def test_labels_are_in_x_or_in_y() -> None:
+    frame = pd.DataFrame(X, columns=list("pqr")).join(FRAME)
+    with pytest.raises(DataError, match=r"^data: labels: for label sets among the columns of X, and Y is given"):
+        Dataset.of(frame, FRAME, labels=["a", "b"])
+
+
+def test_a_regressor_refuses_missing_targets_in_an_array_of_objects() -> None:
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        mlcdr.Ridge().fit(X, np.array([[0, None]] * 20))
 
 
 def test_numbers_are_names_of_labels_unless_they_only_count_the_columns() -> None:

@@ -44,10 +44,7 @@ def memories(folder: Path) -> pd.Series:
 @needs_reset
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_fit_is_measured_by_what_it_holds_at_most(arff: Path, tmp_path: Path, jobs: int) -> None:
-    """Whatever came before it in the process, and in a fork as in the run itself.
-
-    The system may take back idle pages at any time, which makes a rise smaller: so the largest of the splits counts.
-    """
+    """Whatever came before it in the process, and in a fork as in the run itself."""
     methods = {f"{size}": {"learner": {"tests.small.Allocating": {"megabytes": size}}} for size in (80, 20, 50)}
     report = run(small.experiment(arff, methods=methods, sweep={}, metrics=["fit_memory", "f1"]), tmp_path, jobs)
     found = memories(report.folder)
@@ -110,6 +107,25 @@ def test_what_is_kept_for_a_whole_data_set_counts_for_no_fit() -> None:
     assert float(small.python("-c", KEPT).stdout) == pytest.approx(50, abs=SMALLEST)
 
 
+KEPT_BLOCKS = """
+import sys, threading
+from mlcdr.execution import memory
+from tests.execution.test_memory import MB, hold
+
+def measure():
+    hold(30)
+    kept = [hold(20), hold(20)]
+    kept.clear()
+    for megabytes in (20, 50, 20):
+        with memory.rising(True) as rise:
+            hold(megabytes)
+        print(rise.bytes / MB)
+
+thread = threading.Thread(target=measure)
+thread.run() if sys.argv[1] == "False" else thread.start()
+"""
+
+
 @needs_reset
 def test_memory_that_was_freed_before_is_counted_when_it_is_taken_again() -> None:
     """The allocator keeps pages of small arrays; the rise would else begin above them."""
@@ -120,6 +136,15 @@ def test_memory_that_was_freed_before_is_counted_when_it_is_taken_again() -> Non
         del held
         rises.append(rise.bytes / MB)
     assert max(rises[1:]) == pytest.approx(40, abs=SMALLEST)
+
+
+@needs_reset
+@pytest.mark.parametrize("threaded", [False, True])
+def test_what_the_allocator_keeps_of_larger_blocks_is_counted_when_it_is_taken_again(threaded: bool) -> None:
+    """Also in a thread, whose heap has an end of its own; in a process of its own, where nothing was measured yet."""
+    assert list(map(float, small.python("-c", KEPT_BLOCKS, str(threaded)).stdout.split())) == pytest.approx(
+        [20, 50, 20], abs=SMALLEST
+    )
 
 
 @needs_reset

@@ -28,8 +28,10 @@ from mlcdr.experiment.estimators import build
 from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.multilabel import MultilabelClassifier
 from mlcdr.numerics.moments import Moments
+from mlcdr.testing.subject import make_problem
 from tests import small
 from tests.small import Outcome
 
@@ -311,6 +313,25 @@ def test_new_rows_are_coded_by_the_model() -> None:
         UserError, match="the model was trained with a column 'colour', which is not there; did you mean 'color'"
     ):
         model.read(rows.rename(columns={"colour": "color"}))
+    for options, told in (
+        ({"unknown": "ignore"}, "^unknown: must be one of error, missing, found 'ignore'"),
+        ({"missing": "mean"}, "^missing: the mean of new rows depends on which of them are read together"),
+    ):
+        with pytest.raises(UserError, match=told):
+            model.read(rows, **options)
+
+
+def test_new_rows_are_had_in_the_forms_of_the_training_data() -> None:
+    X, Y = make_problem(30, 3, 2)
+    frame = pd.DataFrame(X)
+    data = Dataset.of(frame, Y)
+    model = Model.of(ComposedClassifier(Ridge()).fit(data.X, data.Y), data, {})
+    found = model.predict(X)
+    for rows in (frame, [dict(row) for _, row in frame.set_axis(data.feature_names, axis=1).iterrows()]):
+        pd.testing.assert_frame_equal(model.predict(rows), found)
+    for wrong in (None, data):
+        with pytest.raises(UserError, match=r"^rows: give X, a DataFrame or the name of a data set, not "):
+            model.predict(wrong)
 
 
 def test_predict_says_what_is_wrong_in_one_line(kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:

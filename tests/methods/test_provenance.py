@@ -20,8 +20,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from {base_module} import {base} as Base
 
 class Mine(Base):
-    def predict(self, X):
-        return super().predict(X) * {factor}
+    def predict_valid(self, X):
+        return super().predict_valid(X) * {factor}
 """
 RIDGE = {"base_module": "mlcdr.methods.learners.ridge", "base": "Ridge"}
 

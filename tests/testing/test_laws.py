@@ -41,7 +41,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 # What depends on an order, and must: a chain on that of its links, and MLFS on a chain's; a tree of labels where
 # nothing else says which end is the root; what is held out or drawn at random on that of the rows; random labels, codes
 # and clusters of labels on the labels' numbers; MLHSL and SLEEC on the rows, of which the first are nearest where label
-# sets repeat; LIFT's clusters on both; k-means on the rows drawn first; READER-LE on the rows as MLHSL does.
+# sets repeat; LIFT's clusters on both; k-means on the rows drawn first; READER-LE on the rows as MLHSL does. And PCut
+# on the rows that are predicted together.
 ORDERED = {
     "classifier_chain": "label-order",
     "probabilistic_classifier_chain": "label-order",
@@ -63,6 +64,7 @@ ORDERED = {
     "clmlc": "label-order row-order",
     "k_means": "row-order",
     "ensemble": "label-order row-order",
+    "p_cut": "row-alone",
 }
 
 
@@ -156,6 +158,17 @@ class WritesIntoItsInput(TransformerMixin, BaseEstimator):
 class RollsDice(Plain):
     def predict(self, X):
         return super().predict(X) + np.random.default_rng().standard_normal()
+
+
+class SaysTheOpposite(Plain):
+    def predict(self, X):
+        return -super().predict(X)
+
+
+class LooksAround(Plain):
+    def predict(self, X):
+        said = super().predict(X)
+        return said + 0.1 * said.mean(axis=0)
 
 
 class RemembersTheFirst(Plain):
@@ -289,6 +302,8 @@ def test_encode_gets_label_sets_as_fit_got_them():
         (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\) where \(80, 5\)"),
         (WritesIntoItsInput, "predicts", "plain data: .* take a copy"),
         (RollsDice, "repeatable", r"the same data twice: scores differ by up to .* check_random_state\("),
+        (SaysTheOpposite, "learns", r"\d\d% of the labels of the training rows are predicted wrongly"),
+        (LooksAround, "row-alone", "rows one by one and together: scores differ by up to 0.0"),
         (RemembersTheFirst, "refit", "fitted to other data before: scores differ"),
         (TrustsTheFirstRow, "row-order", "rows in another order: scores differ by up to 0.1"),
         (PrefersTheFirstLabel, "label-order", "labels in another order: scores differ by up to 0.1"),
@@ -505,8 +520,8 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
     done = mlcdr("test", EXAMPLES / "my_method.py")
     assert (done.code, done.err) == (0, ""), done.out
     lines = done.out.splitlines()
-    assert lines[0] == "ok      learner my_method.ScaledRidge: 10 ok, 3 skipped"
-    assert lines[1] == "ok      label_space my_method.MostFrequent: 12 ok, 1 skipped"
+    assert lines[0] == "ok      learner my_method.ScaledRidge: 12 ok, 3 skipped"
+    assert lines[1] == "ok      label_space my_method.MostFrequent: 14 ok, 1 skipped"
     assert len(lines) == 2 * (3 + len(OF_PARTS)), "a line for each check"
     ran = prepared.command(
         "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
@@ -539,7 +554,7 @@ def test_options_set_parameters_and_leave_checks_out(tmp_path: Path, mlcdr: Call
     done = mlcdr("test", path, "--set", "alpha=1.0", "--without", CONTRACT)
     assert (done.code, done.err) == (1, "")
     lines = done.out.splitlines()
-    assert lines[0] == "FAILED  learner my_bad.Bad: 1 FAILED (1 cause), 7 ok, 5 skipped"
+    assert lines[0] == "FAILED  learner my_bad.Bad: 1 FAILED (1 cause), 9 ok, 5 skipped"
     assert lines[3:5] == [
         "  FAILED  labels in another order: scores differ by up to 0.1",
         f"          label-order       {laws.label_order.__doc__}",
@@ -563,6 +578,12 @@ def test_options_set_parameters_and_leave_checks_out(tmp_path: Path, mlcdr: Call
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
+        (
+            "my_renamed.py",
+            "from sklearn.linear_model import Ridge\nclass Mine(Ridge):\n    def __init__(self, shift=0.1):\n"
+            "        self.moved = shift\n",
+            "Mine: 'Mine' object has no attribute 'shift'; `__init__` must store each parameter under its own name",
+        ),
         (
             "my_half.py",
             "class Half:\n    def fit(self, X, Y):\n        return self\n",

@@ -9,7 +9,7 @@ from sklearn.utils import ClassifierTags
 from typing_extensions import Self
 
 from mlcdr.methods.contracts import FeatureStep
-from mlcdr.numerics.entry import as_binary, checked
+from mlcdr.numerics.entry import as_binary, check_index, checked
 from mlcdr.numerics.moments import Moments
 
 
@@ -28,6 +28,7 @@ class SupervisedStep(FeatureStep):
             When y is no label sets, or X, y and `X_unlabelled` do not fit together or are not finite.
         """
         self._validate_params()
+        check_index(X, y)
         X = checked(self, X)
         supervised = self.__sklearn_tags__().target_tags.required
         Y = as_binary(y, X.shape[0])[0] if supervised else np.zeros((X.shape[0], 0))

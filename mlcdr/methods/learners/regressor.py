@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Self
 
@@ -29,6 +30,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Learner):
         self._validate_params()
         X, y = checked(self, X, y, multi_output=True, y_numeric=True)
         Z = np.asarray(y, dtype=np.float64)
+        assert_all_finite(Z, input_name="y")  # `checked` does not look into an array of objects
         self._fit_rows(X, Z if Z.ndim == 2 else Z[:, None])
         self._is_vector = Z.ndim == 1
         return self

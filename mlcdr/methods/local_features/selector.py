@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from mlcdr.methods.contracts import Part
-from mlcdr.numerics.entry import as_label_matrix, checked
+from mlcdr.numerics.entry import as_label_matrix, check_index, checked
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -38,6 +38,7 @@ class LocalSelector(Part):
     def _checked_rows(self, X: Any, Y: Any) -> tuple[Any, Any]:
         """X and Y in the form that later code expects; parameters are checked, too."""
         self._validate_params()
+        check_index(X, Y)
         X = checked(self, X)
         return X, as_label_matrix(Y, X.shape[0])
 
