@@ -39,6 +39,7 @@ _CLASSES = {"agrees": "agrees", "differs": "differs", "undecided": "undecided", 
 _READINGS = {"": "As configured", "small": "Small variant"}
 NAMES = {
     "programs": "The author's programs",
+    "script": "The author's script",
     "table4_2_to_4_5_average_ranks": "average ranks of Tables 4.2 to 4.5",
     "table8_1_claims": "statements on Table 8.1",
     "xu_2016_mvmd/table": "t = 0.999",
