@@ -334,13 +334,13 @@ def metrics() -> str:
         "- Memory is measured on Linux, which can reset the peak of a process (`5` written into "
         "`/proc/self/clear_refs`); elsewhere it has no value, and a run says so. Nor has it on Dask workers of several "
         "threads, where the fits of a process cannot be told apart.\n"
-        "- The rise is exact for the process, not for the method: some MB are what libraries load at first use, and "
-        "what the allocator keeps. Small differences mean nothing below about 10 MB.\n"
+        "- The rise is exact for the process, not for the method: a few MB are what libraries take at first use, and "
+        "what the allocator keeps. Differences of a few MB mean nothing.\n"
         "- Where it is asked for, methods of a split share no work, so that each has the memory that it takes alone, "
         "whatever came before it. The run takes longer then; scores and `fit_seconds`, in which shared work counts in "
         "full anyway, stay the same. Where it is not asked for, nothing is measured.\n"
-        "- Not counted are the data set, what is computed once for the whole of it, programs that a method starts, and "
-        "graphics cards. The peak of the run and of its largest worker, with everything, is in "
+        "- Not counted are the data set, what is computed once for the whole of it, pages of files such as code, programs "
+        "that a method starts (`external`), and graphics cards. The peak of the run and of its largest worker, with everything, is in "
         "[manifest.json](results-folder.md#manifestjson).\n",
         "## Conventions\n",
         "Papers treat a denominator of 0 and equal scores differently, which changes some results by a factor of two. "

@@ -211,7 +211,7 @@ def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
         yield "The settings printed with the numbers are the best of a grid: results, not conditions.\n"
     stored = [each for each in _status().found if each.table == table]
     reasons = [reason for each in stored for reason in each.comparison.reasons()]
-    for why in dict.fromkeys(why for why, *_ in reasons):
+    for why in dict.fromkeys(why for why, *_ in reasons if why):  # none where the rule has gone since it was stored
         which = dict.fromkeys(cell for each, _, cells in reasons if each == why for cell in cells)
         if len(which) > _MANY:
             either = [dict.fromkeys(cell.partition(" ")[k] for cell in which) for k in (0, 2)]

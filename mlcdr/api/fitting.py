@@ -82,9 +82,9 @@ def fit(
     digests = {name: each.checksum for name, each in given.items()}
     with held.holding({each.checksum: each for each in given.values()}):
         experiment = load_experiment(config, set, announce=announce, held=digests)
-        if not trust:
-            refuse_commands(experiment)
         name, spec = _find_method(experiment, method), _find_dataset(experiment, dataset)
+        if not trust:
+            refuse_commands(experiment, [name])
         folder = Path(results) if isinstance(results, str | Path) else getattr(results, "folder", None)
         model, X = _fit(experiment, name, spec, at or {}, folder, metric, announce)
     if out is not None:

@@ -491,11 +491,11 @@ def compare(
 def _with_others(
     ours: Sequence[folders.Results], others: Mapping[str, AnyPath | Sequence[AnyPath]]
 ) -> list[folders.Results]:
-    """Our results, on the splits that all have, and those of other programs."""
+    """Our results and those of other programs, on the splits that all have."""
     from mlcdr.results.elsewhere import on_common_splits, read_results
 
     theirs = []
     for source, paths in others.items():
         for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
             theirs.append(read_results(Path(path), source, ours))
-    return [*on_common_splits(ours, theirs), *theirs]
+    return on_common_splits(ours, theirs)

@@ -10,7 +10,6 @@ from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import (
     Config,
     DataOptions,
-    Metric,
     Quiet,
     Set,
     TrustCommands,
@@ -36,7 +35,9 @@ def fit(
     results: Annotated[
         Path | None, option("RESULTS", "The results folder by which the best point is found (results/NAME).")
     ] = None,
-    metric: Metric = None,
+    metric: Annotated[
+        str | None, option("METRIC", "The metric by whose mean a point is the best (the first of the config).")
+    ] = None,
     set_: Set = None,
     quiet: Quiet = False,
     trust: TrustCommands = False,

@@ -170,7 +170,7 @@ class WithinDataSets:
             f"correction over all pairs of the data set."
         )
         if self.pairs["p"].isna().any():
-            yield f"{DASH}: the two tie on every split, or one lacks splits, so there is no test."
+            yield f"{DASH}: no test, as the two differ by the same on every split, or one lacks splits."
         if self.rope is not None:
             yield (
                 f"P: Bayesian correlated t test (Corani & Benavoli 2015), the probability that on this data set the "
@@ -272,10 +272,13 @@ class _Pairs:
                 by_design.setdefault(design, []).append(k)
         for design, numbers in by_design.items():
             of_design = np.array([differences[k] for k in numbers])
-            frame.loc[numbers, "p"] = design.test(of_design)
+            # no test where all differences are equal: on few rows this happens by chance
+            varies = np.ptp(of_design, axis=1) > 0
+            frame.loc[numbers, "p"] = np.where(varies, design.test(of_design), np.nan)
             if self.rope is not None:
                 likely = statistics.bayesian_correlated_t(of_design, design.test_to_train, self.rope)
-                frame.loc[numbers, list(_LIKELY)] = likely
+                ties = ~of_design.any(axis=1)
+                frame.loc[numbers, list(_LIKELY)] = np.where((varies | ties)[:, None], likely, np.nan)
         frame = frame.astype(dict.fromkeys(columns, float))
         frame["p_holm"] = frame.groupby("dataset")["p"].transform(holm)
         has_point = (frame[swept] != "").any(axis=1)

@@ -245,7 +245,7 @@ def _encode_labels(table: Table, columns: Sequence[Column], is_sparse: bool) -> 
     return Y.toarray().view(np.uint8) if sparse.issparse(Y) else Y
 
 
-def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) -> dict[str, int]:
+def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing, remedy: str = "") -> dict[str, int]:
     """Check the cells of X and fill those that are missing, in place.
 
     Parameters
@@ -258,6 +258,8 @@ def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) 
     missing : {"error", "keep", "mean", "zero"}
         Treatment of a missing feature value. "mean": the mean of the encoded column over all rows that have a value
         (for a nominal: the share of each value); "keep": NaN, in all columns of a nominal; "zero": 0.
+    remedy : str
+        What to do about a missing value that is refused; default: the options of a data set.
 
     Returns
     -------
@@ -285,7 +287,7 @@ def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) 
     if not found or missing == "keep":
         return found
     if missing == "error":
-        _refuse_gaps(X, sources, origins, found)
+        _refuse_gaps(X, sources, origins, found, remedy)
     entries[gaps] = 0
     if missing == "mean":
         present = X.shape[0] - counts
@@ -298,7 +300,9 @@ def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing) 
     return found
 
 
-def _refuse_gaps(X: Matrix, sources: Sequence[str], origins: Origins, found: Mapping[str, int]) -> NoReturn:
+def _refuse_gaps(
+    X: Matrix, sources: Sequence[str], origins: Origins, found: Mapping[str, int], remedy: str
+) -> NoReturn:
     """Raise MissingValueError about the first missing value, with the number of all of them and a remedy."""
     cell = first_cell(X, np.isnan)
     assert cell is not None
@@ -307,11 +311,11 @@ def _refuse_gaps(X: Matrix, sources: Sequence[str], origins: Origins, found: Map
     more = f" and {len(each) - 5} more features" if len(each) > 5 else ""
     total = sum(found.values())
     number = f" ({total} are missing: {', '.join(each[:5])}{more})" if total > 1 else ""
-    hint = (
+    remedy = remedy or (
         "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows "
         f"(in a config: `{{{origins.path.name}: {{missing: keep}}}}`; of a command on data: `--set missing=keep`)"
     )
-    origins.fail(row, f"feature {quote(sources[column])} has no value{number}; {hint}", MissingValueError)
+    origins.fail(row, f"feature {quote(sources[column])} has no value{number}; {remedy}", MissingValueError)
 
 
 def _count_empty_texts(texts: Texts, name: str, origins: Origins, missing: Missing) -> dict[str, int]:

@@ -26,6 +26,10 @@ from mlcdr.errors import DataError, plural, suggest_name
 from mlcdr.numerics.other_frames import is_frame
 
 Unknown = Literal["error", "missing"]
+_REMEDY = (
+    "the model was trained without gaps; `--set missing=zero` (in Python missing='zero') fills them with 0, and a model "
+    "whose data set has `missing: mean` fills them as there"
+)
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ class Columns:
             bytes_of_columns(table, columns), f"{len(columns):,} features of {table.values.shape[0]:,} rows"
         )
         X = take_columns(table.values, columns)
-        fill(X, [table.names[column.source] for column in columns], table.origins, missing)
+        fill(X, [table.names[column.source] for column in columns], table.origins, missing, _REMEDY)
         return X
 
     def _attributes(self) -> list[Attribute]:

@@ -7,7 +7,9 @@ samples taken by a thread would miss what is allocated between them: there the r
 
 Before a measurement, garbage is collected and the allocator gives free pages back: a fit that takes them again would
 seem to need no memory. Since it keeps some all the same, it is made to take all that is large from the system, where it
-finds no free place for it. If the system takes back idle pages during a fit, the rise is smaller by these.
+finds no free place for it. Pages of files are left out, as far as they are resident at the end: they are mostly code,
+which the first fits of a process load, and which the system takes back when it likes. So the first values of a small
+fit may be wrong by a megabyte or two.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class Rise:
     Attributes
     ----------
     bytes : float
-        The peak less what was resident at the beginning; NaN where it was not measured.
+        The peak less what was resident at the beginning, without pages of files; NaN where it was not measured.
     """
 
     def __init__(self) -> None:
@@ -56,7 +58,7 @@ class Rise:
 
     def look(self) -> None:
         """Count the peak since the beginning, or since the last reset."""
-        self.bytes = max(self.bytes, float(_read_status("VmHWM") - self._start))
+        self.bytes = max(self.bytes, float(_read_status("VmHWM") - _read_status("RssFile") - self._start))
 
     def leave_out(self, n_bytes: int) -> None:
         """Leave out what has become resident for the whole data set."""
@@ -137,14 +139,14 @@ def as_megabytes(n_bytes: int) -> float | None:
 
 
 def _settle() -> int:
-    """Give back what is free, and reset the peak to what is resident then: these bytes."""
+    """Give back what is free, reset the peak to what is resident then, and return these bytes less those of files."""
     gc.collect()
     if hasattr(_c_library(), "malloc_trim"):
         _take_large_blocks_from_system()
         _c_library().malloc_trim(0)
         _trim_of_thread()
     _reset()
-    return _read_status("VmRSS")
+    return _read_status("VmRSS") - _read_status("RssFile")
 
 
 def _reset() -> None:

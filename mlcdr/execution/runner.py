@@ -160,6 +160,8 @@ class _Run:
             forget(self.folder)
         self.plan = plan
         self._remark_on_memory()
+        if report.part is not None and not plan.own:
+            self.listener.notice(f"part {report.part}: there are fewer splits than parts, and none is left for it")
         report.planned, report.kept, report.done = len(plan.own), plan.n_kept, len(plan.done)
         self.listener.begin(self.experiment.name, report.planned, report.kept)
         return plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,22 +84,23 @@ def has_commands(plain: Any) -> bool:
     return not _names().isdisjoint(plain) or any(has_commands(each) for each in plain.values())
 
 
-def refuse_commands(experiment: Experiment) -> None:
-    """Refuse an experiment that would run a command.
+def refuse_commands(experiment: Experiment, methods: Collection[str] | None = None) -> None:
+    """Refuse an experiment that would run a command; of its methods only some, if they are given.
 
     Raises
     ------
     ConfigError
         With a line for each method that has a command.
     """
-    problems = dict.fromkeys(_find_commands(experiment))
+    wanted = experiment.methods if methods is None else methods
+    problems = dict.fromkeys(_find_commands(experiment, wanted))
     if problems:
         raise ConfigError([experiment.placed(problem) for problem in problems])
 
 
-def _find_commands(experiment: Experiment) -> Iterator[Problem]:
-    for name, spec in experiment.methods.items():
-        for path, component in spec.by_path().items():
+def _find_commands(experiment: Experiment, methods: Collection[str]) -> Iterator[Problem]:
+    for name in methods:
+        for path, component in experiment.methods[name].by_path().items():
             for each in component.commands():
                 yield Problem(("methods", name, *path), _refusal(each.params.get("command")))
     for varied in list_varied(experiment.sweep, experiment.methods):

@@ -314,7 +314,8 @@ class TuneSpec(Strict):
                 known.append(each.name)
         if target(name) is None and name not in known:  # a function of one's own has its direction
             listing = list_known(known, "`mlcdr metrics`")
-            raise ValueError(f"{self.metric!r} cannot be chosen by{hint(wanted)} ({listing})")
+            why = ": it does not say which prediction is better" if name in METRICS else hint(wanted)
+            raise ValueError(f"{self.metric!r} cannot be chosen by{why} ({listing})")
         return MetricSpec(name=name, params=dict(options), label="criterion")
 
     @property

@@ -79,18 +79,18 @@ def read_results(path: Path, source: str, ours: Sequence[Results]) -> Results:
 
 
 def on_common_splits(ours: Sequence[Results], others: Sequence[Results]) -> list[Results]:
-    """Our results on the splits that another program has, too, where it states their numbers.
+    """Our results and those of other programs, on the splits that all methods of the others have, by their numbers.
 
     Of a grid of which the best is shown, and of folders that have means only, all splits stay.
     """
     common: dict[str, set[int]] = {}
     for each in others:
         if each.of_record is not None:
-            for dataset, own in each.of_record.groupby("dataset"):
+            for (dataset, _), own in each.of_record.groupby(["dataset", "method"]):
                 splits = set(own["split"].tolist())
-                common[str(dataset)] = common.get(str(dataset), splits) & splits
+                common[dataset] = common.get(dataset, splits) & splits
     found = []
-    for each in ours:
+    for each in [*ours, *others]:
         is_whole = not common or each.of_record is None or each.grids
         found.append(each if is_whole else _on_splits(each, common))
     return found
@@ -113,7 +113,7 @@ def _on_splits(results: Results, common: Mapping[str, set[int]]) -> Results:
     means = results.in_order(summarise(drop_undefined(scores[kept]), keys_of(scores)))
     what = [f"{number} of {dataset}" for dataset, number in reduced.items()]
     remark = f"Over the splits that all have: {join_words(what)}."
-    return replace(results, summary=means, remarks=(*results.remarks, remark))
+    return replace(results, of_record=scores[kept], summary=means, remarks=(*results.remarks, remark))
 
 
 def _rename(experiment: Experiment, name: str, methods: Mapping[str, MethodSpec]) -> Experiment:

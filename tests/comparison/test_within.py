@@ -133,7 +133,14 @@ def test_a_method_without_all_splits_and_a_tie_have_no_test(tmp_path):
     values = {("d", "A", METRIC): whole, ("d", "B", METRIC): whole, ("d", "C", METRIC): scores(0.2, 9)}
     got = compare_methods(load(tmp_path, values), METRIC)
     assert got.within().frame()["p"].isna().all()
-    assert "so there is no test" in got.within().sheet.notes[-1]
+    assert "no test, as the two differ by the same on every split" in got.within().sheet.notes[-1]
+
+
+def test_equal_differences_are_no_evidence(tmp_path):
+    """Two of two that are equal happen by chance on few rows."""
+    values = {("d", "A", METRIC): [0.36, 0.34], ("d", "B", METRIC): [0.42, 0.40]}
+    found = compare_methods(load(tmp_path, values), METRIC, rope=0.01).within().frame()
+    assert found[["p", "p_holm", "p_better"]].isna().all(axis=None)
 
 
 def test_what_is_better_follows_the_metric(tmp_path):

@@ -304,7 +304,7 @@ def test_new_rows_are_coded_by_the_model() -> None:
         ),
         ({"grade": 4}, "row 1: column 'grade' has the value '4'; the model was trained with {1, 2, 3}"),
         ({"size": "large"}, "column 'size' has the values {large}; the model was trained with numbers there"),
-        ({"size": np.nan}, r"row 1: feature 'size' has no value \(6 are missing: size \(6\)\); `missing: keep`"),
+        ({"size": np.nan}, r"row 1: feature 'size' has no value \(6 are missing: size \(6\)\); the model was trained"),
         ({"size": None, "colour": None}, "row 1: feature 'size' has no value"),
     ):
         with pytest.raises(UserError, match=told):

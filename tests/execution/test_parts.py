@@ -18,6 +18,7 @@ import pytest
 import mlcdr
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.execution import writing
+from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment
@@ -267,6 +268,19 @@ def test_a_journal_that_is_gone_when_it_is_looked_at_is_none(tmp_path: Path, mon
 def test_what_is_no_part_is_refused(written: object) -> None:
     with pytest.raises(UserError, match="--part: must be I/N with"):
         RunPart.parse(written)
+
+
+def test_a_part_that_has_no_split_says_so(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    listener = Listener()
+    monkeypatch.setattr(listener, "notice", notices.append)
+    for number in (12, 13):
+        run(experiment, tmp_path, part=RunPart(number, 13), listener=listener)
+    assert [each for each in notices if "none is left" in each] == [
+        "part 13/13: there are fewer splits than parts, and none is left for it"
+    ]
 
 
 def test_parts_from_python(experiment: Experiment, tmp_path: Path) -> None:

@@ -214,7 +214,8 @@ def test_splits_that_are_ours_are_paired_by_their_numbers(tmp_path: Path, ours: 
     theirs = read_results(long(tmp_path / "o.csv", rows, split=True), "long", [ours])
     assert means(theirs) == {("tiny", "X", LOSS): 0.15}
     assert "splits: 9 of tiny" in theirs.remarks[0]
-    (paired,) = on_common_splits([ours], [theirs])
+    paired, alone = on_common_splits([ours], [theirs])
+    assert alone == theirs
     own = ours.scores[(ours.scores["metric"] == LOSS) & ours.scores["split"].isin([0, 2])]
     expected = own.groupby("method", observed=True)["value"].mean().round(9).to_dict()
     found = {method: round(mean, 9) for (_, method, metric), mean in means(paired).items() if metric == LOSS}
@@ -225,7 +226,17 @@ def test_splits_that_are_ours_are_paired_by_their_numbers(tmp_path: Path, ours: 
         read_results(long(tmp_path / "o.csv", again, split=True), "long", [ours])
     whole = [("tiny", "X", LOSS, 0.1, split) for split in range(4)]
     theirs = read_results(long(tmp_path / "w.csv", whole, split=True), "long", [ours])
-    assert on_common_splits([ours], [theirs]) == [ours]
+    assert on_common_splits([ours], [theirs]) == [ours, theirs]
+
+
+def test_a_method_with_fewer_splits_takes_these_from_all(tmp_path: Path, ours: Results) -> None:
+    rows = [("tiny", "X", LOSS, 0.1, 0), ("tiny", "X", LOSS, 0.3, 2), ("tiny", "Y", LOSS, 0.2, 2)]
+    theirs = read_results(long(tmp_path / "o.csv", rows, split=True), "long", [ours])
+    for each in on_common_splits([ours], [theirs]):
+        assert set(each.scores["split"]) == {2}
+        assert (each.summary["n"] == 1).all()
+        assert each.remarks[-1] == "Over the splits that all have: 1 of tiny."
+    assert means(on_common_splits([ours], [theirs])[1]) == {("tiny", "X", LOSS): 0.3, ("tiny", "Y", LOSS): 0.2}
 
 
 # -------------------------------------------------------------------- compare
