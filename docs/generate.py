@@ -339,8 +339,9 @@ def metrics() -> str:
         "- Where it is asked for, methods of a split share no work, so that each has the memory that it takes alone, "
         "whatever came before it. The run takes longer then; scores and `fit_seconds`, in which shared work counts in "
         "full anyway, stay the same. Where it is not asked for, nothing is measured.\n"
-        "- Not counted are the data set, what is computed once for the whole of it, pages of files such as code, programs "
-        "that a method starts (`external`), and graphics cards. The peak of the run and of its largest worker, with everything, is in "
+        "- Not counted are the data set, what is computed once for the whole of it, pages of files such as code, "
+        "programs that a method starts (`external`), and graphics cards. The peak of the run and of its largest "
+        "worker, with everything, is in "
         "[manifest.json](results-folder.md#manifestjson).\n",
         "## Conventions\n",
         "Papers treat a denominator of 0 and equal scores differently, which changes some results by a factor of two. "

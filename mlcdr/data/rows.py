@@ -27,8 +27,8 @@ from mlcdr.numerics.other_frames import is_frame
 
 Unknown = Literal["error", "missing"]
 _REMEDY = (
-    "the model was trained without gaps; `--set missing=zero` (in Python missing='zero') fills them with 0, and a model "
-    "whose data set has `missing: mean` fills them as there"
+    "the model was trained without gaps; `--set missing=zero` (in Python missing='zero') fills them with 0, and a "
+    "model whose data set has `missing: mean` fills them as there"
 )
 
 
