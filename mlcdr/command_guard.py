@@ -19,7 +19,7 @@ import threading
 
 def main(file: str, command: list[str]) -> None:
     """Run the command; this process ends with its group."""
-    threading.Thread(target=_end_with_run, args=(os.path.dirname(file),), daemon=True).start()  # noqa: PTH120
+    threading.Thread(target=_end_with_run, args=(os.path.dirname(file),), daemon=True).start()  # noqa: PTH120 (as below)
     try:
         told = str(subprocess.call(command, stdin=subprocess.DEVNULL))
     except OSError as error:

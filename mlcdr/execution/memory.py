@@ -178,7 +178,8 @@ def _take_large_blocks_from_system() -> None:
 def _trim_of_thread() -> None:
     """Give back the free end of this thread's heap, as is done when a block of 64 KiB is freed.
 
-    `malloc_trim` gives back that of the main thread's heap alone.
+    `malloc_trim` gives back that of the first heap alone. Each thread has one of its own, and so has the main thread
+    after it asked for more memory than there is.
     """
     _c_library().free(_c_library().malloc(_CONSOLIDATED))
 

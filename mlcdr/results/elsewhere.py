@@ -108,12 +108,17 @@ def _on_splits(results: Results, common: Mapping[str, set[int]]) -> Results:
         if lacking.any() and (own & ~lacking).any():
             kept &= ~lacking
             reduced[dataset] = len(splits)
-    if not reduced:
+    apart = [dataset for dataset, splits in common.items() if not splits]
+    if not reduced and not apart:
         return results
+    remarks = [*results.remarks]
+    if reduced:
+        what = [f"{number} of {dataset}" for dataset, number in reduced.items()]
+        remarks.append(f"Over the splits that all have: {join_words(what)}.")
+    if apart:
+        remarks.append(f"No split is one of all methods on {join_words(apart)}: these means are over different splits.")
     means = results.in_order(summarise(drop_undefined(scores[kept]), keys_of(scores)))
-    what = [f"{number} of {dataset}" for dataset, number in reduced.items()]
-    remark = f"Over the splits that all have: {join_words(what)}."
-    return replace(results, of_record=scores[kept], summary=means, remarks=(*results.remarks, remark))
+    return replace(results, of_record=scores[kept], summary=means, remarks=tuple(remarks))
 
 
 def _rename(experiment: Experiment, name: str, methods: Mapping[str, MethodSpec]) -> Experiment:

@@ -54,7 +54,7 @@ def join(every: Sequence[Results]) -> Results:
     means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
     summary = joined.summary.assign(mean=means)
     own = itertools.chain.from_iterable(each.remarks for each in every)
-    remarks = (*_remark_on_splits(every), *_remark_on_parts(tables), *own)
+    remarks = tuple(dict.fromkeys([*_remark_on_splits(every), *_remark_on_parts(tables), *own]))  # several may say one
     return replace(joined, summary=summary, remarks=remarks, parts=tuple(called.items()))
 
 

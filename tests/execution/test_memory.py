@@ -108,7 +108,7 @@ def test_what_is_kept_for_a_whole_data_set_counts_for_no_fit() -> None:
 
 
 KEPT_BLOCKS = """
-import sys, threading
+import contextlib, sys, threading
 from mlcdr.execution import memory
 from tests.execution.test_memory import MB, hold
 
@@ -121,8 +121,12 @@ def measure():
             hold(megabytes)
         print(rise.bytes / MB)
 
-thread = threading.Thread(target=measure)
-thread.run() if sys.argv[1] == "False" else thread.start()
+if sys.argv[1] == "thread":
+    threading.Thread(target=measure).start()
+else:
+    with contextlib.suppress(MemoryError):
+        hold(10**10)
+    measure()
 """
 
 
@@ -139,12 +143,11 @@ def test_memory_that_was_freed_before_is_counted_when_it_is_taken_again() -> Non
 
 
 @needs_reset
-@pytest.mark.parametrize("threaded", [False, True])
-def test_what_the_allocator_keeps_of_larger_blocks_is_counted_when_it_is_taken_again(threaded: bool) -> None:
-    """Also in a thread, whose heap has an end of its own; in a process of its own, where nothing was measured yet."""
-    assert list(map(float, small.python("-c", KEPT_BLOCKS, str(threaded)).stdout.split())) == pytest.approx(
-        [20, 50, 20], abs=SMALLEST
-    )
+@pytest.mark.parametrize("where", ["thread", "after a MemoryError"])
+def test_what_a_heap_keeps_at_its_end_is_counted_when_it_is_taken_again(where: str) -> None:
+    """Of a heap that is not the process's first: that of a thread, and of the main thread once memory was short."""
+    printed = small.python("-c", KEPT_BLOCKS, where).stdout
+    assert list(map(float, printed.split())) == pytest.approx([20, 50, 20], abs=SMALLEST)
 
 
 @needs_reset

@@ -237,6 +237,9 @@ def test_a_method_with_fewer_splits_takes_these_from_all(tmp_path: Path, ours: R
         assert (each.summary["n"] == 1).all()
         assert each.remarks[-1] == "Over the splits that all have: 1 of tiny."
     assert means(on_common_splits([ours], [theirs])[1]) == {("tiny", "X", LOSS): 0.3, ("tiny", "Y", LOSS): 0.2}
+    theirs = read_results(long(tmp_path / "o.csv", [rows[0], rows[2]], split=True), "long", [ours])
+    for each in on_common_splits([ours], [theirs]):
+        assert each.remarks[-1] == "No split is one of all methods on tiny: these means are over different splits."
 
 
 # -------------------------------------------------------------------- compare
