@@ -105,6 +105,7 @@ from .methods.learners.hinge_svm import HingeSVM as HingeSVM
 from .methods.learners.kernel_ridge import KernelRidge as KernelRidge
 from .methods.learners.least_squares import LeastSquares as LeastSquares
 from .methods.learners.linear_svm import LinearSVM as LinearSVM
+from .methods.learners.logistic_bfgs import LogisticBFGS as LogisticBFGS
 from .methods.learners.logistic_regression import LogisticRegression as LogisticRegression
 from .methods.learners.m5p import M5P as M5P
 from .methods.learners.ridge import Ridge as Ridge

@@ -89,6 +89,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "external_regressor": "mlcdr.methods.learners.external_regressor:ExternalRegressor",
         "separate": "mlcdr.methods.learners.separate:Separate",
         "logistic_regression": "mlcdr.methods.learners.logistic_regression:LogisticRegression",
+        "logistic_bfgs": "mlcdr.methods.learners.logistic_bfgs:LogisticBFGS",
         "m5p": "mlcdr.methods.learners.m5p:M5P",
         "c45": "mlcdr.methods.learners.c45:C45",
         "weka_m5p": "mlcdr.methods.learners.weka_m5p:WekaM5P",

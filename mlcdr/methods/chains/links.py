@@ -31,8 +31,8 @@ from mlcdr.methods.contracts import (
     log_probabilities,
     takes_moments,
 )
-from mlcdr.methods.learners.binary import LinearBinaryClassifier
-from mlcdr.methods.learners.logistic_regression import CERTAIN, LogisticRegression
+from mlcdr.methods.learners.binary import CERTAIN, LinearBinaryClassifier, LogisticClassifier
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.methods.multilabel import Array, MetaClassifier, MultilabelClassifier
 from mlcdr.numerics.moments import Moments, beside
@@ -166,7 +166,7 @@ class Link:
         if self.model is None:
             return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
         seen = self._seen(X, values)
-        if isinstance(self.model, LogisticRegression):
+        if isinstance(self.model, LogisticClassifier):
             return np.clip(self.model.scores(seen), -CERTAIN, CERTAIN)
         logs = log_probabilities(self.model, seen)
         return np.clip(logs[:, 1] - logs[:, 0], -CERTAIN, CERTAIN)
@@ -176,7 +176,7 @@ class Link:
 
         Logistic regression uses each row of X once, whatever the number of pairs.
         """
-        if isinstance(self.model, LogisticRegression):
+        if isinstance(self.model, LogisticClassifier):
             on_labels = self.model.coef_[0, self.model.n_features_in_ - values.shape[1] :]
             alone = self.model.scores(self._seen(X, np.zeros((X.shape[0], values.shape[1]))))
             return np.clip(alone[rows] + values @ on_labels, -CERTAIN, CERTAIN)

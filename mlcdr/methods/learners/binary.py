@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Self
@@ -18,6 +19,8 @@ from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
+# What log-odds are counted as where a class was never seen: its probability is 0, and its logarithm still a number.
+CERTAIN = 700.0
 
 
 class LinearBinaryClassifier(ClassifierMixin, Learner):
@@ -115,3 +118,14 @@ class LinearBinaryClassifier(ClassifierMixin, Learner):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+class LogisticClassifier(LinearBinaryClassifier):
+    """Base of those whose scores are log odds: p(y = 1 | x) = 1 / (1 + e^−(x·w + b))."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class (n×2; n×1, of ones, where only one was seen)."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        return np.column_stack([expit(-scores), expit(scores)])

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from typing_extensions import Self
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
-from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
+from mlcdr.methods.learners.binary import CERTAIN, Array, LogisticClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments, beside
 
@@ -32,11 +32,9 @@ _MOST_INNER_STEPS = 500
 _INNER_ACCURACY = 0.25  # of a Newton step by conjugate gradients, at first: a better one costs more than it saves
 _AT_ONCE = 32  # labels; more of them do not fit a processor's cache
 _TINY = np.finfo(float).tiny
-# What log-odds are counted as where a class was never seen: its probability is 0, and its logarithm still a number.
-CERTAIN = 700.0
 
 
-class LogisticRegression(LinearBinaryClassifier):
+class LogisticRegression(LogisticClassifier):
     """Logistic regression of one label, penalised by its squared weights (Sun 2017, (3.5) and (3.6)).
 
     Maximise Σ_i log p(y_i | x_i) − λ/2 ‖w‖² with p(y = 1 | x) = 1 / (1 + e^−(x·w + b)): (3.6) of the thesis.
@@ -112,7 +110,7 @@ class LogisticRegression(LinearBinaryClassifier):
     def _penalties(self, X: Any) -> Array:
         found = np.full(X.shape[1] + (self.intercept != "none"), float(self.alpha))
         if self.scale == "unit_variance":
-            found[: X.shape[1]] *= _variances(X)
+            found[: X.shape[1]] *= variances(X)
         if self.intercept == "free":
             found[-1] = 0.0
         return found
@@ -154,13 +152,6 @@ class LogisticRegression(LinearBinaryClassifier):
                 models[k]._set(d + len(inputs[k]), weights[own, i], n_steps[i])
         return models
 
-    def predict_proba(self, X: Any) -> Array:
-        """The probability of each class (n×2; n×1, of ones, where only one was seen)."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        return np.column_stack([expit(-scores), expit(scores)])
-
 
 @dataclass(frozen=True)
 class Design:
@@ -184,8 +175,8 @@ class Design:
     def of(cls, X: Any, intercept: str) -> Design:
         """From features X (n×d, dense or CSR)."""
         n, few = X.shape[0], _is_factorised(X)
-        if not sp.issparse(X) and not few and np.count_nonzero(X) < _SPARSE * X.size:
-            X = sp.csr_array(X)
+        if not few:
+            X = sparse_if_thin(X)
         if intercept != "none":
             X = sp.hstack([X, np.ones((n, 1))], format="csr") if sp.issparse(X) else np.hstack([X, np.ones((n, 1))])
         if few:
@@ -312,7 +303,14 @@ def _is_factorised(X: Any) -> bool:
     return not sp.issparse(X) and X.shape[1] <= min(_FACTORISED, X.shape[0])
 
 
-def _variances(X: Any) -> Array:
+def sparse_if_thin(X: Any) -> Any:
+    """X (n×d), as CSR if few of its entries are not 0: its products are cheaper then."""
+    if sp.issparse(X) or np.count_nonzero(X) >= _SPARSE * X.size:
+        return X
+    return sp.csr_array(X)
+
+
+def variances(X: Any) -> Array:
     """The variance (d,) of each feature, with n − 1; 1 where it is constant."""
     n = X.shape[0]
     mean = sums.total(X) / n
