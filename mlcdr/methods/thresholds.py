@@ -146,8 +146,8 @@ class PCut(Cut):
     single : bool
         One cut for all labels, so that round(Σ_k p_k n) of the nK scores are above it and label sets are as large, on
         average, as in training: MEKA's PCut1, which its evaluation applies to all scores by default
-        (Read, Pfahringer, Holmes & Frank 2011, section 4.2). Scores must be comparable between labels, as probabilities
-        are.
+        (Read, Pfahringer, Holmes & Frank 2011, section 4.2), but that it has one score fewer above the cut. Scores must
+        be comparable between labels, as probabilities are.
 
     Attributes
     ----------

@@ -59,8 +59,8 @@ class LogisticRegression(LogisticClassifier):
     scale : {"raw", "unit_variance"}
         What λ penalises: the weights of the features as they are, or of features divided by their standard deviation in
         the training set (n − 1), that is, λσ²w²; a feature that is constant keeps λ. WEKA's Logistic with a ridge of ρ
-        is "unit_variance" with λ = 2ρ and a free intercept (its penalty has no ½): this gives the numbers of Table 3.2,
-        though the text does not mention it.
+        is "unit_variance" with λ = 2ρ and a free intercept (its penalty has no ½), at its minimum; the thesis' program
+        ended before it (`logistic_bfgs`).
     tol : float
         Steps end where one more would lower the objective by less than this share of it.
 
