@@ -26,6 +26,7 @@ from mlcdr.experiment import fold_files
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.splits import AnySplits, FromFile, KFold, Predefined, Shuffle, seed_of
 from mlcdr.experiment.stratification import Integers, count_evidence, deal, exchange, part_sizes
+from mlcdr.numerics.java_random import java_shuffle
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +212,15 @@ def _draw(
             identities.append({**identity, "train_size": k, "index": index})
     else:
         shares, tested = [1] * spec.folds, [*range(spec.folds)]
+        if spec.shuffled_by:
+            identity["shuffled_by"] = spec.shuffled_by
         for repeat in range(spec.repeats):
             identities += [{**identity, "folds": spec.folds, "repeat": repeat, "fold": fold} for fold in tested]
     if len(shares) > n:
         raise ConfigError([f"splits.folds: {len(shares)} folds of the {n} rows of {name}; at most {n} are possible"])
     draw = partial(_shuffle, spec.seed, name, shares, n)
+    if isinstance(spec, KFold) and spec.shuffled_by:
+        draw = partial(_cut, java_shuffle(n, spec.seed), shares)
     if spec.stratified or spec.groups:
         group_of_row = np.arange(n) if groups is None else groups
         evidence = labels if spec.stratified else None
@@ -231,10 +236,13 @@ def _draw(
 def _shuffle(seed: int, name: str, shares: Sequence[int], n: int, repeat: int) -> Integers:
     """The part of each row, where rows are dealt in random order."""
     words = _words(n, seed, name, repeat)
-    order = np.argsort(words, kind="stable")
-    numbers = np.arange(len(shares))
-    part = np.empty(n, dtype=np.int64)
-    part[order] = np.repeat(numbers, part_sizes(shares, n))
+    return _cut(np.argsort(words, kind="stable"), shares)
+
+
+def _cut(order: Integers, shares: Sequence[int], repeat: int = 0) -> Integers:
+    """The part of each row, where rows in this order are cut into parts."""
+    part = np.empty(len(order), dtype=np.int64)
+    part[order] = np.repeat(np.arange(len(shares)), part_sizes(shares, len(order)))
     return part
 
 

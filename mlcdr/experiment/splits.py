@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, TypeAdapter, field_validator, model_serializer
+from pydantic import BeforeValidator, Field, TypeAdapter, field_validator, model_serializer, model_validator
 
 from mlcdr.data.files import Part
 from mlcdr.errors import suggest_name
@@ -137,15 +137,31 @@ class Shuffle(_SplitSpec):
 
 
 class KFold(_SplitSpec):
-    """Cross-validation: the rows are shuffled and dealt into `folds` parts of equal size (± 1 row), `repeats` times."""
+    """Cross-validation: the rows are shuffled and dealt into `folds` parts of equal size (± 1 row), `repeats` times.
+
+    Those of `shuffled_by: weka` are the folds of WEKA and MEKA for a data file with its rows in this order.
+    """
 
     kind: Literal["kfold"]
     folds: Annotated[int, Field(ge=2, description="Number of folds; each tests once in a repeat.")]
     repeats: Annotated[int, Field(ge=1, description="How often the rows are shuffled and dealt again.")] = 1
     seed: Seed
+    shuffled_by: Annotated[
+        Literal["weka"] | None,
+        Field(
+            description="`weka`: by java.util.Random(seed), as WEKA and MEKA do with `-s SEED`; one repeat, neither "
+            "stratified nor in groups."
+        ),
+    ] = None
     stratified: Stratified = False
     groups: Groups = None
     labelled: Labelled = None
+
+    @model_validator(mode="after")
+    def _as_weka_can(self) -> "KFold":
+        if self.shuffled_by and (self.stratified or self.groups or self.repeats > 1):
+            raise ValueError("`shuffled_by: weka` goes with neither `stratified` nor `groups`, nor with several repeats")
+        return self
 
 
 class Predefined(_SplitSpec):

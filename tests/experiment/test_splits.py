@@ -335,3 +335,16 @@ def test_specs_are_the_right_classes():
         shuffle(repeats=0)
     with pytest.raises(ValidationError):
         shuffle(seed=-1)
+
+
+def test_folds_shuffled_by_weka_are_cut_from_javas_order():
+    """java.util.Random(1) puts ten rows in the order 6 9 7 8 4 2 0 3 1 5; the first of three folds has one row more."""
+    spec = kfold(shuffled_by="weka")
+    tested = [split.test.tolist() for split in make_splits(spec, "any", 10)]
+    assert tested == [[6, 7, 8, 9], [0, 2, 4], [1, 3, 5]]
+
+
+@pytest.mark.parametrize("option", [{"stratified": True}, {"groups": "site"}, {"repeats": 2}])
+def test_folds_shuffled_by_weka_are_as_weka_makes_them(option):
+    with pytest.raises(ValidationError, match="shuffled_by: weka"):
+        kfold(shuffled_by="weka", **option)

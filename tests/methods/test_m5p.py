@@ -19,6 +19,7 @@ from mlcdr.experiment.model import MethodSpec
 from mlcdr.methods.component import Component
 from mlcdr.methods.learners import weka_m5p
 from mlcdr.numerics.entry import checked
+from mlcdr.numerics.java_random import java_shuffle
 from tests.methods.problems import as_sparse, problem
 
 pytest.importorskip("numba", reason="needs numba: pip install 'mlcdr[trees]'")
@@ -27,7 +28,7 @@ from mlcdr.methods.learners.m5 import compiled
 from mlcdr.methods.learners.m5 import grow as growing
 from mlcdr.methods.learners.m5.columns import Columns
 from mlcdr.methods.learners.m5.grow import _best_cut as best_cut
-from mlcdr.methods.learners.m5.grow import grow, java_shuffle
+from mlcdr.methods.learners.m5.grow import grow
 from mlcdr.methods.learners.m5.models import _solve as solve
 
 # ---------------------------------------------------------------- WEKA's own

@@ -14,6 +14,7 @@ import numpy as np
 
 from mlcdr.methods.learners.m5.columns import Array, Columns, Indices
 from mlcdr.methods.learners.m5.compiled import compiled
+from mlcdr.numerics.java_random import java_shuffle
 from mlcdr.numerics.sums import frozen
 
 SAME = 1e-6  # values nearer than this are not cut apart, and scores nearer than this are equal
@@ -68,27 +69,6 @@ def grow(columns: Columns, y: Array, min_instances: int, ties: str = "weka") -> 
     stored = (columns.starts, columns.rows, columns.values)
     count, order, *nodes = _grow(*stored, y, min_instances, order, ties == "weka", _chords(), _equals())
     return Grown(order, *(each[:count].copy() for each in nodes))
-
-
-@lru_cache(maxsize=8)
-def java_shuffle(n: int, seed: int) -> Indices:
-    """0, …, n − 1 as java.util.Random shuffles them: from the last on, each changes places with one up to itself."""
-    order = np.arange(n, dtype=np.int32)
-    state = (seed ^ 0x5DEECE66D) & ((1 << 48) - 1)
-    for last in range(n - 1, 0, -1):
-        bound = last + 1
-        while True:
-            state = (state * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
-            bits = state >> 17
-            if bound & last == 0:
-                chosen = bound * bits >> 31
-                break
-            chosen = bits % bound
-            if bits - chosen + last < 1 << 31:
-                break
-        order[last], order[chosen] = order[chosen], order[last]
-    order.setflags(write=False)
-    return order
 
 
 @compiled
