@@ -160,7 +160,7 @@ class KFold(_SplitSpec):
     @model_validator(mode="after")
     def _as_weka_can(self) -> "KFold":
         if self.shuffled_by and (self.stratified or self.groups or self.repeats > 1):
-            raise ValueError("`shuffled_by: weka` goes with neither `stratified` nor `groups`, nor with several repeats")
+            raise ValueError("`shuffled_by: weka` goes with neither `stratified` nor `groups`, and with one repeat")
         return self
 
 
