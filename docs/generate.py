@@ -647,6 +647,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "api.md": api,
     "classes.md": classes,
     "papers.md": lambda: page("What the papers say and what comes out", record_pages.papers()),
+    "claims.md": lambda: page("What the papers say, claim by claim", record_pages.claims()),
     "gallery.md": lambda: page("Gallery", record_pages.gallery()),
     "leaderboard.md": lambda: page("Leaderboard", leaderboard.leaderboard(record_pages.read_runs())),
     **{f"gallery/{paper}.md": partial(_paper, paper, title) for paper, title in record_pages.PAPERS.items()},

@@ -58,6 +58,7 @@ def generate() -> ModuleType:
         "layouts.md",
         "commands.md",
         "papers.md",
+        "claims.md",
         "api.md",
         "gallery.md",
         "leaderboard.md",

@@ -1,4 +1,4 @@
-"""Pages that are made of the record: the gallery, and what the papers say."""
+"""Pages that are made of the record: the gallery, what the papers say, and what comes of each sentence."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ NAMES = {
     "xu_2016_mvmd/table": "t = 0.999",
     "xu_2016_mvmd/table_tuned": "dimensions chosen",
 }
+VERDICTS = {"holds": "agrees", "partly": "undecided", "does not": "differs", "cannot be decided": "unjudged"}
+WAITING = "figure not stored"
 _MANY = 12
 _FACTS = facts_tables()
 _LEGEND = (
@@ -322,7 +324,8 @@ def papers() -> str:
     status = {(each.table, each.variant): each for each in _status().found}
     parts = [
         "The findings on four works, the most important first. Each has the command that shows it, and the counts of "
-        "the stored results. The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
+        "the stored results. [Claim by claim](claims.md) has every sentence of the works that compares or counts. "
+        "The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
         "judged. Where a paper does not state a setting, it was taken from the authors' programs, or it is that of the "
         "one protocol that gives a whole table; no setting was chosen for a single cell.\n",
         *_commits(read_runs()),
@@ -367,3 +370,54 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper:
         return f"{label}: not in the record yet"
     agree, judged = found.comparison.count("agrees"), found.comparison.compared
     return f"{label}{', small variant' if reduced else ''}: {agree} of {judged} cells agree"
+
+
+# -------------------------------------------------------------------- claim by claim
+
+
+def read_claims() -> dict[str, list[dict[str, str]]]:
+    """Paper → its claims, each with its place, what it says, the command, the verdict and what gives it."""
+    claims: dict[str, list[dict[str, str]]] = read_yaml(FOLDER / "claims.yaml").data
+    return claims
+
+
+def claims() -> str:
+    """Every sentence of the papers that compares or counts, with our verdict."""
+    known = read_claims()
+    parts = [
+        "Every sentence of four works that compares methods or gives a number, in our words, with what comes out here. "
+        "The verdict is of our results; where these have too little, of the printed numbers. *By the printed table "
+        "itself*: what the work's own table gives, if that is not what the sentence says or if it says more. Means of "
+        "ranks are over data sets, 1 is the best. Not in the record, but run for this page: Figures 1 and 3.8, "
+        "`chen_lin_2012/side_experiments` and, with fewer splits, `xu_2016_mvmd/beta`. "
+        "[What the papers say](papers.md) has the findings behind the differences, the most important first.\n",
+        f"| work | {' | '.join(VERDICTS)} | all |",
+        f"| --- |{' ---: |' * (len(VERDICTS) + 1)}",
+    ]
+    for paper, rows in known.items():
+        source = PAPERS[paper].partition(",")[0]
+        counts = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
+        parts.append(f"| [{source}](#{_slug(source)}) | {' | '.join(map(str, counts))} | {len(rows)} |")
+    waiting = sum(row["gives"].startswith(WAITING) for rows in known.values() for row in rows)
+    if waiting:
+        parts.append(f"\n{waiting} of those that cannot be decided wait for a figure that is not stored yet.")
+    for paper, rows in known.items():
+        parts += [
+            f"\n## {PAPERS[paper].partition(',')[0]}\n",
+            "| place | the work says | verdict | what comes out |",
+            "| --- | --- | --- | --- |",
+            *map(_claim, rows),
+        ]
+    return "\n".join(parts)
+
+
+def _claim(row: dict[str, str]) -> str:
+    verdict = f'<span class="{VERDICTS[row["verdict"]]}">{row["verdict"]}</span>'
+    gives = row["gives"]
+    ends = "" if gives.endswith(".") else "."
+    return f"| {row['place']} | {row['says']} | {verdict} | {gives}{ends} `{row['command']}` |"
+
+
+def _slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub and MyST make it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
