@@ -34,7 +34,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mvmd": "mlcdr.methods.feature_space.mvmd:MVMD",
         "cca": "mlcdr.methods.feature_space.cca:LabelCCA",
         "opls": "mlcdr.methods.feature_space.opls:OPLS",
-        "mlhsl": "mlcdr.methods.feature_space.mlhsl:MLHSL",
+        "mhsl": "mlcdr.methods.feature_space.mhsl:MHSL",
         "mlda": "mlcdr.methods.feature_space.mlda:MLDA",
         "dmlda": "mlcdr.methods.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.methods.feature_space.mlsi:MLSI",

@@ -175,4 +175,4 @@ def test_rounding_in_an_indefinite_matrix_is_relative_to_its_largest_negative_ei
     X[4:] -= X[4:].mean(axis=0)
     X = X @ np.linalg.qr(RNG(1).standard_normal((6, 6)))[0]
     Y[0:2, 0], Y[2:4, 1] = 1, 1
-    assert clone(ALL["mlhsl"]).set_params(n_neighbors=1, n_components=None).fit(X, Y).n_components_ == 0
+    assert clone(ALL["mhsl"]).set_params(n_neighbors=1, n_components=None).fit(X, Y).n_components_ == 0

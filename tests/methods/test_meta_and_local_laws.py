@@ -35,7 +35,7 @@ METHODS: dict[str, Any] = {
     "CSFS": steps(mlcdr.CSFS(5)),
     "MIFS": steps(mlcdr.MIFS(5, sigma=3.0, max_iter=10)),
     "SCCA": steps(mlcdr.SCCA(3)),
-    "MLHSL": steps(mlcdr.MLHSL(3)),
+    "MHSL": steps(mlcdr.MHSL(3)),
     "OPLS": steps(mlcdr.OPLS(3, alpha=1.0)),
     "MLSF": mlcdr.MLSF(BR, size=6, gamma=2.0),
     "LIFT": mlcdr.LIFT(mlcdr.Ridge(0.1), random_state=0),
