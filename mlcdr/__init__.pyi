@@ -59,6 +59,7 @@ from .methods.feature_space.dmlda import DMLDA as DMLDA
 from .methods.feature_space.f_score import FScore as FScore
 from .methods.feature_space.gain_ratio import GainRatio as GainRatio
 from .methods.feature_space.global_mlfs import GlobalMLFS as GlobalMLFS
+from .methods.feature_space.hsl import HSL as HSL
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
 from .methods.feature_space.mddm import MDDM as MDDM

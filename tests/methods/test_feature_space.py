@@ -44,6 +44,9 @@ ALL = {
     "dmlda": mlcdr.DMLDA(),
     "dmlda binary": mlcdr.DMLDA(weights="binary", alpha=1.0),
     "dmlda dependence": mlcdr.DMLDA(weights="dependence"),
+    "hsl": mlcdr.HSL(),
+    "hsl star": mlcdr.HSL(expansion="star", alpha=1.0),
+    "hsl zhou 0": mlcdr.HSL(expansion="zhou", alpha=0.0),
     "mhsl": mlcdr.MHSL(),
     "mhsl 3": mlcdr.MHSL(n_neighbors=3, alpha=0.1),
 }
@@ -70,7 +73,7 @@ def every_in(*problems):
 
 def needs_rows(estimator):
     return (
-        isinstance(estimator, mlcdr.MLDA | mlcdr.DMLDA | mlcdr.MHSL)
+        isinstance(estimator, mlcdr.MLDA | mlcdr.DMLDA | mlcdr.HSL | mlcdr.MHSL)
         or estimator.get_params().get("kernel", "linear") != "linear"
     )
 
@@ -112,6 +115,8 @@ def pair_of(estimator, X, Y):
         case mlcdr.MLSI():
             K = (1 - p["beta"]) * x @ x.T + p["beta"] * y @ y.T + p["alpha"] * np.eye(n)
             return S, x.T @ np.linalg.solve(K, x) + p["alpha"] * eye
+        case mlcdr.HSL():
+            return x.T @ similarity_of(Y, p["expansion"]) @ x, S + p["alpha"] * eye
         case mlcdr.MHSL():
             return x.T @ graph_of(Y, p["n_neighbors"]) @ x, S + p["alpha"] * eye
         case mlcdr.DMLDA():
@@ -201,6 +206,17 @@ def dependence_of(Y, x):
             if not np.array_equal(new, W[i]):
                 W[i], changed = new, True
     return W
+
+
+def similarity_of(Y, expansion):
+    """D^(-½)WD^(-½) (n×n) of HSL, W label by label as the text says of each expansion."""
+    W = np.zeros((len(Y), len(Y)))
+    for y in Y.T.astype(float):
+        size = max(y.sum(), 1)
+        W += np.outer(y, y) * {"clique": 1, "star": 1 / size**2, "zhou": 1 / size}[expansion]
+    degrees = W.sum(1)
+    scale = np.array([0 if degree == 0 else degree**-0.5 for degree in degrees])
+    return scale[:, None] * W * scale
 
 
 def graph_of(Y, k):

@@ -35,6 +35,7 @@ METHODS: dict[str, Any] = {
     "CSFS": steps(mlcdr.CSFS(5)),
     "MIFS": steps(mlcdr.MIFS(5, sigma=3.0, max_iter=10)),
     "SCCA": steps(mlcdr.SCCA(3)),
+    "HSL": steps(mlcdr.HSL(3)),
     "MHSL": steps(mlcdr.MHSL(3)),
     "OPLS": steps(mlcdr.OPLS(3, alpha=1.0)),
     "MLSF": mlcdr.MLSF(BR, size=6, gamma=2.0),
