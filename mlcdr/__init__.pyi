@@ -59,15 +59,16 @@ from .methods.feature_space.dmlda import DMLDA as DMLDA
 from .methods.feature_space.f_score import FScore as FScore
 from .methods.feature_space.gain_ratio import GainRatio as GainRatio
 from .methods.feature_space.global_mlfs import GlobalMLFS as GlobalMLFS
+from .methods.feature_space.hsl import HSL as HSL
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
 from .methods.feature_space.mddm import MDDM as MDDM
 from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
 from .methods.feature_space.mdmr import MDMR as MDMR
+from .methods.feature_space.mhsl import MHSL as MHSL
 from .methods.feature_space.mifs import MIFS as MIFS
 from .methods.feature_space.mim import MIM as MIM
 from .methods.feature_space.mlda import MLDA as MLDA
-from .methods.feature_space.mlhsl import MLHSL as MLHSL
 from .methods.feature_space.mlsi import MLSI as MLSI
 from .methods.feature_space.mrmr import MRMR as MRMR
 from .methods.feature_space.mvmd import MVMD as MVMD

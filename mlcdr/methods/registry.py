@@ -34,7 +34,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mvmd": "mlcdr.methods.feature_space.mvmd:MVMD",
         "cca": "mlcdr.methods.feature_space.cca:LabelCCA",
         "opls": "mlcdr.methods.feature_space.opls:OPLS",
-        "mlhsl": "mlcdr.methods.feature_space.mlhsl:MLHSL",
+        "hsl": "mlcdr.methods.feature_space.hsl:HSL",
+        "mhsl": "mlcdr.methods.feature_space.mhsl:MHSL",
         "mlda": "mlcdr.methods.feature_space.mlda:MLDA",
         "dmlda": "mlcdr.methods.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.methods.feature_space.mlsi:MLSI",
@@ -309,6 +310,7 @@ _MEANINGS = {
     "cs": "label_space: compressed_sensing",
     "svd": "label_space: plst, or feature_space: pca",
     "ig": "feature_space: information_gain",
+    "mlhsl": "feature_space: mhsl, or feature_space: hsl",
 }
 """A name in the literature → how its meaning is written in a method."""
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import DMLDA, MDDM, MLSI, MVMD, OPLS, PCA, LabelCCA
+from mlcdr import DMLDA, HSL, MDDM, MLSI, MVMD, OPLS, PCA, LabelCCA
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse
 from tests.methods.test_feature_space import ALL
@@ -23,6 +23,7 @@ DEPENDENCE = [
     LabelCCA(label_alpha=0.0),
     OPLS(),
     OPLS(alpha=0.0),
+    *(HSL(expansion=each) for each in ("clique", "star", "zhou")),
     MVMD(beta=1.0),
     MVMD(3, beta=1.0, solver="implicit"),
     MLSI(beta=1.0, form="covariance"),
@@ -175,4 +176,4 @@ def test_rounding_in_an_indefinite_matrix_is_relative_to_its_largest_negative_ei
     X[4:] -= X[4:].mean(axis=0)
     X = X @ np.linalg.qr(RNG(1).standard_normal((6, 6)))[0]
     Y[0:2, 0], Y[2:4, 1] = 1, 1
-    assert clone(ALL["mlhsl"]).set_params(n_neighbors=1, n_components=None).fit(X, Y).n_components_ == 0
+    assert clone(ALL["mhsl"]).set_params(n_neighbors=1, n_components=None).fit(X, Y).n_components_ == 0

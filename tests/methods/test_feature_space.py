@@ -14,7 +14,7 @@ from mlcdr.methods import registry
 from mlcdr.methods.component import Component
 from mlcdr.methods.feature_space.instance_weights import fuzzy_weights
 from mlcdr.methods.feature_space.linear import LinearFeatureSpace
-from mlcdr.methods.feature_space.mlhsl import neighbour_graph
+from mlcdr.methods.feature_space.mhsl import neighbour_graph
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -44,8 +44,11 @@ ALL = {
     "dmlda": mlcdr.DMLDA(),
     "dmlda binary": mlcdr.DMLDA(weights="binary", alpha=1.0),
     "dmlda dependence": mlcdr.DMLDA(weights="dependence"),
-    "mlhsl": mlcdr.MLHSL(),
-    "mlhsl 3": mlcdr.MLHSL(n_neighbors=3, alpha=0.1),
+    "hsl": mlcdr.HSL(),
+    "hsl star": mlcdr.HSL(expansion="star", alpha=1.0),
+    "hsl zhou 0": mlcdr.HSL(expansion="zhou", alpha=0.0),
+    "mhsl": mlcdr.MHSL(),
+    "mhsl 3": mlcdr.MHSL(n_neighbors=3, alpha=0.1),
 }
 EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
 LEADING = frozenset({type(estimator): name for name, estimator in reversed(ALL.items())}.values())  # one of each class
@@ -70,7 +73,7 @@ def every_in(*problems):
 
 def needs_rows(estimator):
     return (
-        isinstance(estimator, mlcdr.MLDA | mlcdr.DMLDA | mlcdr.MLHSL)
+        isinstance(estimator, mlcdr.MLDA | mlcdr.DMLDA | mlcdr.HSL | mlcdr.MHSL)
         or estimator.get_params().get("kernel", "linear") != "linear"
     )
 
@@ -112,7 +115,9 @@ def pair_of(estimator, X, Y):
         case mlcdr.MLSI():
             K = (1 - p["beta"]) * x @ x.T + p["beta"] * y @ y.T + p["alpha"] * np.eye(n)
             return S, x.T @ np.linalg.solve(K, x) + p["alpha"] * eye
-        case mlcdr.MLHSL():
+        case mlcdr.HSL():
+            return x.T @ similarity_of(Y, p["expansion"]) @ x, S + p["alpha"] * eye
+        case mlcdr.MHSL():
             return x.T @ graph_of(Y, p["n_neighbors"]) @ x, S + p["alpha"] * eye
         case mlcdr.DMLDA():
             W = weights_of(p["weights"], Y, X)
@@ -203,8 +208,19 @@ def dependence_of(Y, x):
     return W
 
 
+def similarity_of(Y, expansion):
+    """D^(-½)WD^(-½) (n×n) of HSL, W label by label as the text says of each expansion."""
+    W = np.zeros((len(Y), len(Y)))
+    for y in Y.T.astype(float):
+        size = max(y.sum(), 1)
+        W += np.outer(y, y) * {"clique": 1, "star": 1 / size**2, "zhou": 1 / size}[expansion]
+    degrees = W.sum(1)
+    scale = np.array([0 if degree == 0 else degree**-0.5 for degree in degrees])
+    return scale[:, None] * W * scale
+
+
 def graph_of(Y, k):
-    """D^(-½)WD^(-½) (n×n) of MLHSL, row by row."""
+    """D^(-½)WD^(-½) (n×n) of MHSL, row by row."""
     n, sets = len(Y), Y.astype(int)
     W = np.zeros((n, n))
     for i in range(n):
@@ -342,7 +358,7 @@ def test_the_toolboxs_order_of_eigenvalues():
     G, M = x.T @ (root[:, None] * W * root) @ x, x.T @ x + np.eye(17)
     exact = scipy.linalg.eigh(G, M, eigvals_only=True)
     assert exact.min() < -0.1 * exact.max()
-    fitted = mlcdr.MLHSL(variant="mlc_toolbox").fit(X, Y)
+    fitted = mlcdr.MHSL(variant="mlc_toolbox").fit(X, Y)
     np.testing.assert_allclose(fitted.eigenvalues_, np.sort(np.abs(exact))[::-1], rtol=1e-9)
     P = fitted.components_.T
     np.testing.assert_allclose(P.T @ M @ P, np.eye(17), atol=1e-9)

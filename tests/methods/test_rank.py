@@ -15,6 +15,7 @@ from sklearn.base import clone
 from mlcdr import (
     CSFS,
     DDSR,
+    HSL,
     IDSR,
     MDDM,
     MIFS,
@@ -221,12 +222,14 @@ def test_scca_has_as_many_directions_as_eigenvalues_are_positive(beta, unlabelle
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e5, 1e8])
-@pytest.mark.parametrize("estimator", [PCA(), MVMD(), MDDM(), OPLS(alpha=0.0), LabelCCA(alpha=0.0)], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [PCA(), MVMD(), MDDM(), OPLS(alpha=0.0), LabelCCA(alpha=0.0), HSL(alpha=0.0)], ids=str
+)
 def test_one_scale_for_all_features_changes_no_direction(estimator, scale):
     """The metric is I: directions of length 1, eigenvalues in squares of the scale. Or it is S: the other way round."""
     X, Y, _ = sums_of_columns(0)
     expected, found = clone(estimator).fit(X.astype(float), Y), clone(estimator).fit(X * scale, Y)
-    of_scatter = isinstance(estimator, OPLS | LabelCCA)
+    of_scatter = isinstance(estimator, OPLS | LabelCCA | HSL)
     np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_ * (1 if of_scatter else scale**2), rtol=1e-9)
     unit = scale if of_scatter else 1.0
     np.testing.assert_allclose(unit * found.components_, expected.components_, atol=1e-8)

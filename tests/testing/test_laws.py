@@ -40,8 +40,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 # What depends on an order, and must: a chain on that of its links, and MLFS on a chain's; a tree of labels where
 # nothing else says which end is the root; what is held out or drawn at random on that of the rows; random labels, codes
-# and clusters of labels on the labels' numbers; MLHSL and SLEEC on the rows, of which the first are nearest where label
-# sets repeat; LIFT's clusters on both; k-means on the rows drawn first; READER-LE on the rows as MLHSL does. And PCut
+# and clusters of labels on the labels' numbers; MHSL and SLEEC on the rows, of which the first are nearest where label
+# sets repeat; LIFT's clusters on both; k-means on the rows drawn first; READER-LE on the rows as MHSL does. And PCut
 # on the rows that are predicted together.
 ORDERED = {
     "classifier_chain": "label-order",
@@ -56,7 +56,7 @@ ORDERED = {
     "random_projection": "label-order",
     "cssp": "label-order",
     "reader_le": "row-order",
-    "mlhsl": "row-order",
+    "mhsl": "row-order",
     "sleec": "row-order",
     "homer": "label-order",
     "lift": "label-order row-order",

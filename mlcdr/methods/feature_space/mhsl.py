@@ -1,4 +1,4 @@
-"""The feature step `mlhsl`."""
+"""The feature step `mhsl`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mlcdr.numerics.neighbours import nearest_label_sets
 from mlcdr.numerics.principal import rank_coordinates
 
 
-class MLHSL(ScaledFeatureSpace):
-    """Multi-label hypergraph spectral learning (MHSL), on a graph of nearest neighbours among the label sets.
+class MHSL(ScaledFeatureSpace):
+    """MHSL of MLC Toolbox: spectral learning on a k-NN graph, with cosine weights, of the label sets.
 
-    Source: Sun, Ji & Ye 2008; the graph is that of MLC Toolbox (Kimura, Sun & Kudo 2017), which calls the method MHSL.
+    Source: MLC Toolbox (Kimura, Sun & Kudo 2017). This is not the hypergraph of Sun, Ji & Ye 2008, which is `hsl`.
 
     G p = λ(S + rI)p, G = X_cᵀLX_c (d×d), L = D^(-½)WD^(-½) (n×n, sparse): neighbours by label set come close.
 
@@ -68,7 +68,7 @@ class MLHSL(ScaledFeatureSpace):
 
 
 def neighbour_graph(Y: Array, k: int) -> sp.csr_array:
-    """W (n×n, symmetric) of label sets Y (n×K of {0, 1}, dense): cosines between neighbours, as in `MLHSL`."""
+    """W (n×n, symmetric) of label sets Y (n×K of {0, 1}, dense): cosines between neighbours, as in `MHSL`."""
     n = len(Y)
     k = min(k, n - 1)
     nearest, member = nearest_label_sets(Y, k + 1)
