@@ -220,7 +220,7 @@ def _draw(
         raise ConfigError([f"splits.folds: {len(shares)} folds of the {n} rows of {name}; at most {n} are possible"])
     draw = partial(_shuffle, spec.seed, name, shares, n)
     if isinstance(spec, KFold) and spec.shuffled_by:
-        draw = partial(_cut, java_shuffle(n, spec.seed), shares)
+        draw = partial(_cut, java_shuffle(n, spec.seed).astype(np.int64), shares)
     if spec.stratified or spec.groups:
         group_of_row = np.arange(n) if groups is None else groups
         evidence = labels if spec.stratified else None
