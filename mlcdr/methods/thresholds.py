@@ -145,9 +145,9 @@ class PCut(Cut):
     ----------
     single : bool
         One cut for all labels, so that round(Σ_k p_k n) of the nK scores are above it and label sets are as large, on
-        average, as in training: MEKA's PCut1, which its evaluation applies to all scores by default
-        (Read, Pfahringer, Holmes & Frank 2011, section 4.2), but that it has one score fewer above the cut. Scores must
-        be comparable between labels, as probabilities are.
+        average, as in training; scores equal to the last of these are predicted, too. It is MEKA's PCut1, which its
+        evaluation applies to all scores by default (Read, Pfahringer, Holmes & Frank 2011, section 4.2), but that
+        MEKA wants one score fewer. Scores must be comparable between labels, as probabilities are.
 
     Attributes
     ----------
@@ -167,8 +167,18 @@ class PCut(Cut):
         """The cut of each label (K,) for a batch, midway between two scores (infinite: all are predicted, or none)."""
         if not self.single:
             return _proportional_cuts(scores, self.shares_)
-        overall = np.array([self.shares_.mean()])
-        return np.broadcast_to(_proportional_cuts(scores.reshape(-1, 1), overall), scores.shape[1])
+        wanted = np.round(self.shares_.mean() * scores.size, 9)
+        return _cut_below(scores, int(np.round(wanted)))
+
+
+def _cut_below(scores: Scores, n: int) -> float:
+    """A cut that has the n highest scores above it, and all that equal the last of these."""
+    if n == 0:
+        return np.inf
+    ranked = np.sort(scores, axis=None)
+    last = ranked[-n]
+    lower = ranked[ranked < last - 1e-12 * np.max(np.abs(scores))]
+    return float((last + lower[-1]) / 2) if len(lower) else -np.inf
 
 
 def _proportional_cuts(scores: Scores, shares: Any) -> Scores:

@@ -224,8 +224,8 @@ def test_proportional_cut_of_equal_scores():
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
-def test_a_single_proportional_cut_is_mekas(n):
-    """The mean of the two scores that the training cardinality parts; label sets are as large as in training."""
+def test_a_single_proportional_cut_makes_label_sets_as_large_as_in_training(n):
+    """It is the mean of the two scores that the training cardinality parts."""
     rng = np.random.default_rng(n)
     Y = (rng.random((60, 5)) < [0.1, 0.3, 0.5, 0.2, 0.0]).astype(np.uint8)
     scores = rng.random((n, 5))
@@ -241,7 +241,9 @@ def test_a_single_proportional_cut_is_mekas(n):
 
 def test_a_single_proportional_cut_of_equal_scores_and_of_no_labels():
     Y = np.array([[1, 0], [0, 0], [1, 1], [0, 0]])
-    assert PCut(single=True).fit(Y, Y).apply(np.ones((4, 2))).tolist() == [[0, 0]] * 4
+    assert PCut(single=True).fit(Y, Y).apply(np.ones((4, 2))).all()
+    tied = np.array([[0.9, 0.2], [0.5, 0.5], [0.5, 0.1], [0.3, 0.4]])  # 3 of 8 are wanted, and 4 are .5 or more
+    assert PCut(single=True).fit(Y, Y).apply(tied).tolist() == [[1, 0], [1, 1], [1, 0], [0, 0]]
     assert not PCut(single=True).fit(Y, 0 * Y).apply(np.array([[0.3, 0.9]])).any()
     assert PCut(single=True).fit(Y, 0 * Y + 1).apply(np.array([[0.3, 0.9]])).all()
 
