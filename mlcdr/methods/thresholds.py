@@ -163,8 +163,8 @@ class PCut(Cut):
         self.shares_ = np.mean(as_label_matrix(Y, len(scores)), axis=0, dtype=np.float64)
         return self
 
-    def _cuts(self, scores: Scores) -> Scores:
-        """The cut of each label (K,) for a batch, midway between two scores (infinite: all are predicted, or none)."""
+    def _cuts(self, scores: Scores) -> Scores | float:
+        """The cut of each label (K,), or of all, for a batch, midway between two scores (infinite: all are predicted, or none)."""
         if not self.single:
             return _proportional_cuts(scores, self.shares_)
         wanted = np.round(self.shares_.mean() * scores.size, 9)
