@@ -164,7 +164,7 @@ class PCut(Cut):
         return self
 
     def _cuts(self, scores: Scores) -> Scores | float:
-        """The cut of each label (K,), or of all, for a batch, midway between two scores (infinite: all are predicted, or none)."""
+        """The cut of each label (K,), or of all, for a batch, midway between two scores; infinite: all, or none."""
         if not self.single:
             return _proportional_cuts(scores, self.shares_)
         wanted = np.round(self.shares_.mean() * scores.size, 9)
