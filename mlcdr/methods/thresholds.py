@@ -177,7 +177,7 @@ def _cut_below(scores: Scores, n: int) -> float:
         return np.inf
     ranked = np.sort(scores, axis=None)
     last = ranked[-n]
-    lower = ranked[ranked < last - 1e-12 * np.max(np.abs(scores))]
+    lower = ranked[ranked < last - 1e-12 * np.abs(last)]
     return float((last + lower[-1]) / 2) if len(lower) else -np.inf
 
 

@@ -21,7 +21,7 @@ def test_after_enough_steps_it_is_the_minimum_that_newton_has():
     for rows in (X, as_sparse(X)):
         found = LogisticBFGS(0.1, 1000).fit(rows, y)
         assert found.n_iter_ < 1000
-        np.testing.assert_allclose(found.predict_proba(rows), exact.predict_proba(X), atol=1e-4)
+        np.testing.assert_allclose(found.predict_proba(rows), exact.predict_proba(X), atol=2e-5)
 
 
 def test_fewer_steps_end_before_it_and_each_lowers_the_objective():
