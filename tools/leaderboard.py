@@ -45,7 +45,7 @@ def leaderboard(runs: Sequence[StoredRun]) -> str:
         "belongs in `mlcdr/methods` instead ([CONTRIBUTING.md](../CONTRIBUTING.md)).\n",
     ]
     boards: dict[tuple[str, tuple[str, ...]], list[StoredRun]] = {}
-    stored = [each for each in runs if not each.counts_data]
+    stored = [each for each in runs if not each.counts_data and _is_ranked(each)]
     whole = [each for each in stored if not is_small(each)] or stored
     for entry in sorted(whole, key=_is_contributed):
         splits = json.dumps({key: value for key, value in entry.experiment.splits.plain().items() if key != "folders"})
@@ -57,6 +57,12 @@ def leaderboard(runs: Sequence[StoredRun]) -> str:
     if not boards:
         parts.append("The record has no results yet.")
     return "\n".join(parts)
+
+
+def _is_ranked(entry: StoredRun) -> bool:
+    """Whether a run is of a table, or contributed; a figure, or what a claim needs, is no row."""
+    is_table = bool(entry.tables) or entry.name.partition("/")[2].startswith("table")
+    return is_table or _is_contributed(entry)
 
 
 def _is_contributed(entry: StoredRun) -> bool:

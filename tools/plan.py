@@ -91,8 +91,8 @@ def _is_of_record(recipe: Recipe, small: bool, everything: bool) -> bool:
     papers = {each.partition("/")[0] for each in printed.list_files()}
     if recipe.variant == SMALL or paper not in papers:
         return False
-    if not (recipe.table or name.startswith("table")):
-        return False
+    if not recipe.table and not name.startswith("table"):  # a figure, or what a claim needs
+        return everything
     if small:
         return bool(recipe.table) and not recipe.variant and not recipes.prints_times(recipe.outline)
     if everything:

@@ -59,10 +59,10 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
     from mlcdr.api.running import compute
     from mlcdr.papers import recipes
 
-    last: dict[tuple[str, str], Experiment] = {}  # what is compared → the last run for it
+    last: dict[str, Experiment] = {}  # published table → the last run for it
     for step, experiment in planned:
-        last |= dict.fromkeys(_compared_with(target, step, experiment), experiment)
-    folders: dict[tuple[str, str], list[Path]] = {key: [] for key in last}
+        last |= dict.fromkeys(recipes.compared_tables(target, step, experiment), experiment)
+    folders: dict[str, list[Path]] = {table: [] for table in last}
     worst = 0
     for step, experiment in planned:
         print_notice(_format_step(step))
@@ -74,23 +74,12 @@ def _run_steps(target: str, planned: list[tuple[Step, Experiment]], jobs: int, o
         worst = max(worst, conclude(report, False))
         if report.interrupted:
             break
-        for key in _compared_with(target, step, experiment):
+        for table in recipes.compared_tables(target, step, experiment):
             if report.done:
-                folders[key].append(report.folder)
-            if folders[key] and last[key] is experiment:
-                worst = max(worst, _compare_with_printed(key[0], folders[key]))
+                folders[table].append(report.folder)
+            if folders[table] and last[table] is experiment:
+                worst = max(worst, _compare_with_printed(table, folders[table]))
     return worst
-
-
-def _compared_with(target: str, step: Step, experiment: Experiment) -> list[tuple[str, str]]:
-    """The published tables that a run is compared with, each with the figure that the run is of, if it is of one.
-
-    The run of a figure is compared by itself, also where it is laid out as a table that other configs fill.
-    """
-    from mlcdr.papers import recipes
-
-    figure = "" if step.recipe.table else step.recipe.of
-    return [(table, figure) for table in recipes.compared_tables(target, step, experiment)]
 
 
 def _format_step(step: Step) -> str:
