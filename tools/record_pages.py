@@ -20,6 +20,7 @@ from mlcdr.papers.recipes import Recipe
 from mlcdr.papers.stored import StoredRun, read_record
 from mlcdr.results import joining
 from mlcdr.results.joining import LARGE
+from mlcdr.results.record import duration
 from mlcdr.results.results import Results
 from mlcdr.tables import tables
 from mlcdr.tables.escaping import escape_markdown
@@ -175,21 +176,34 @@ def paper_page(paper: str) -> str:
             stored = [each for each in read_runs() if each.name == name]
             parts.append(f"`mlcdr reproduce {name}`: {_described(known[name])}\n")
             parts += [_rendered(each.results, spec) for each in stored for spec in each.experiment.tables[:1]]
-    parts += _pictures(each for name, each in known.items() if name.startswith(f"{paper}/"))
+    if figures := list(_figures(paper)):
+        parts += ["## Figures\n", *figures]
     others = [name_table(name) for name in names if not _is_shown(name) and name in _tested(paper)]
     if others:
         parts.append(f"Further tables, which no config computes: {', '.join(others)}.\n")
     return "\n".join(parts)
 
 
-def _pictures(shown: Iterable[Recipe]) -> list[str]:
-    """The stored pictures of figures, which `docs/pictures.py` makes from results."""
-    return [
-        f"`mlcdr reproduce {each.name}`: {each.outline.description}.\n\n"
-        f"![{each.outline.description}](../images/{path.name})\n"
-        for each in shown
-        for path in sorted((FOLDER / "images").glob(f"{each.name.replace('/', '-')}.*.png"))
-    ]
+def _figures(paper: str) -> Iterator[str]:
+    """The stored figures: pictures, which `docs/pictures.py` makes from results, numbers, and the claims on them."""
+    rows = read_claims().get(paper, [])
+    for name, recipe in recipes.recipes().items():
+        if not name.startswith(f"{paper}/figure"):
+            continue
+        pictures = sorted((FOLDER / "images").glob(f"{name.replace('/', '-')}.*.png"))
+        stored = [each for each in read_runs() if each.name == name]
+        if not pictures and not stored:
+            continue
+        yield f"### {name_table(recipe.of, recipe.variant)}\n"
+        yield f"`mlcdr reproduce {name}`: {_described(recipe)}\n"
+        for run in stored:
+            file, time = f"../../results/record/{name}/summary.csv", duration(run.manifest.total_cpu_seconds)
+            yield f"[The numbers]({file}), {date_of(run)}, CPU time {time}.\n"
+        yield from (f"![{recipe.outline.description}](../images/{path.name})\n" for path in pictures)
+        for run in stored:
+            yield from (_rendered(run.results, spec) for spec in run.experiment.tables)
+        of_figure = [row for row in rows if row["command"] == f"mlcdr reproduce {name}"]
+        yield "".join(f"- {row['says']} *{row['verdict'].capitalize()}.* {row['gives']}\n" for row in of_figure)
 
 
 def _tested(paper: str) -> list[str]:

@@ -145,9 +145,10 @@ class PCut(Cut):
     ----------
     single : bool
         One cut for all labels, so that round(Σ_k p_k n) of the nK scores are above it and label sets are as large, on
-        average, as in training; scores equal to the last of these are predicted, too. It is MEKA's PCut1, which its
-        evaluation applies to all scores by default (Read, Pfahringer, Holmes & Frank 2011, section 4.2), but that
-        MEKA wants one score fewer. Scores must be comparable between labels, as probabilities are.
+        average, as in training; scores equal to the last of these are predicted, too, unless they are the lowest of
+        all, as those of labels without a vote are. It is MEKA's PCut1, which its evaluation applies to all scores by
+        default (Read, Pfahringer, Holmes & Frank 2011, section 4.2), but that MEKA wants one score fewer. Scores must
+        be comparable between labels, as probabilities are.
 
     Attributes
     ----------
@@ -172,13 +173,15 @@ class PCut(Cut):
 
 
 def _cut_below(scores: Scores, n: int) -> float:
-    """A cut that has the n highest scores above it, and all that equal the last of these."""
+    """A cut that has the n highest scores above it, and all that equal the last of these if any is lower."""
     if n == 0:
         return np.inf
+    if n == scores.size:
+        return -np.inf
     ranked = np.sort(scores, axis=None)
     last = ranked[-n]
     lower = ranked[ranked < last - 1e-12 * np.abs(last)]
-    return float((last + lower[-1]) / 2) if len(lower) else -np.inf
+    return float((last + lower[-1]) / 2) if len(lower) else float(last)
 
 
 def _proportional_cuts(scores: Scores, shares: Any) -> Scores:

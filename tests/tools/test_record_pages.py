@@ -160,3 +160,12 @@ def test_a_finding_on_tables_of_several_papers_names_the_paper_of_each(pages):
     assert "Chen & Lin 2012, Table 2: not in the record yet" in page
     assert "Sun 2017 (thesis), Table 2.1: " in page
     assert "`: Table 3: 80 of 80 cells agree" in page, "a finding on one paper does not repeat its name"
+
+
+def test_a_stored_figure_has_its_numbers_and_its_claims_in_the_gallery_and_no_row_of_the_leaderboard(pages, tmp_path):
+    values = {("data80-10", "PACC", metric): (0.5, 0.1, 5) for metric in ("accuracy", "fit_seconds")}
+    store_run(run_of(tmp_path, "sun_2017_thesis/figure3_6", values), "c0ffee", tmp_path / "record")
+    _, section = pages.paper_page("sun_2017_thesis").split("### Figure 3.6\n")
+    assert "](../../results/record/sun_2017_thesis/figure3_6/summary.csv)" in section
+    assert "- PACC-LDF is the best of PACC" in section
+    assert "figure3_6" not in leaderboard(pages.read_runs())
