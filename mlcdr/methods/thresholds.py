@@ -180,8 +180,11 @@ def _cut_below(scores: Scores, n: int) -> float:
         return -np.inf
     ranked = np.sort(scores, axis=None)
     last = ranked[-n]
-    lower = ranked[ranked < last - 1e-12 * np.abs(last)]
-    return float((last + lower[-1]) / 2) if len(lower) else float(last)
+    rounding = 1e-12 * np.abs(last)
+    lower = ranked[ranked < last - rounding]
+    if not len(lower):
+        return float(ranked[ranked <= last + rounding][-1])
+    return float((last + lower[-1]) / 2)
 
 
 def _proportional_cuts(scores: Scores, shares: Any) -> Scores:

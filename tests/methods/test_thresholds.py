@@ -241,8 +241,9 @@ def test_a_single_proportional_cut_makes_label_sets_as_large_as_in_training(n):
 
 def test_a_single_proportional_cut_of_equal_scores_and_of_no_labels():
     Y = np.array([[1, 0], [0, 0], [1, 1], [0, 0]])
-    votes = np.array([[1.0, 0.5], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])  # the third highest of 8 is no vote
-    assert PCut(single=True).fit(Y, Y).apply(votes).tolist() == [[1, 1], [0, 0], [0, 0], [0, 0]]
+    no_vote = -1 / 3
+    votes = np.array([[1.0, 0.5], [no_vote, no_vote], [np.nextafter(no_vote, 0), no_vote], [no_vote, no_vote]])
+    assert PCut(single=True).fit(Y, Y).apply(votes).tolist() == [[1, 1], [0, 0], [0, 0], [0, 0]], "3 of 8 are wanted"
     tied = np.array([[0.9, 0.2], [0.5, 0.5], [0.5, 0.1], [0.3, 0.4]])  # 3 of 8 are wanted, and 4 are .5 or more
     assert PCut(single=True).fit(Y, Y).apply(tied).tolist() == [[1, 0], [1, 1], [1, 0], [0, 0]]
     certain = np.array([[1e300, -1.0], [2.0, -2.0], [1.0, -3.0], [0.5, -1e300]])  # of a label that never varied
