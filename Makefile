@@ -110,7 +110,7 @@ reproduce-sun-2017-figure8-5: reproduce-sun-2017-table8-1-large
 	    --out results/sun_2017_thesis_figure8_5
 
 # The published tables, stored in results/record: all but what takes hours (record), small variants in minutes
-# (record-small), or all, with other readings of the tables (record-all). Each continues where it ended, and
+# (record-small), or all, with other readings of the tables and the figures (record-all). Each continues where it ended, and
 # `python -m tools.record --plan` lists its runs; `make docs` then writes the gallery.
 record record-small record-all: $(READY)
 	$(SAME_DIGITS) $(BIN)/python -m tools.record $(patsubst record-%,--%,$(filter-out record,$@)) --jobs $(JOBS)

@@ -67,8 +67,8 @@ class PlannedRun:
 def plan_record(small: bool, out: Path, everything: bool = False) -> list[PlannedRun]:
     """The runs of the record, the longest first: all tables; or `small`, what is judged in minutes.
 
-    With `everything`, other readings of the tables and what takes hours, too. `out` is the folder of the results
-    folders, which may have the time of an earlier run.
+    With `everything`, other readings of the tables, figures and what takes hours, too. `out` is the folder of the
+    results folders, which may have the time of an earlier run.
     """
     times = _Times(out)
     planned = []

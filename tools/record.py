@@ -47,7 +47,9 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("folders", nargs="*", type=Path, metavar="RESULTS", help="store these results folders only")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--small", action="store_true", help="a small variant of each table, in minutes")
-    which.add_argument("--all", action="store_true", help="also other readings of the tables, and what takes hours")
+    which.add_argument(
+        "--all", action="store_true", help="also other readings of the tables, figures, and what takes hours"
+    )
     parser.add_argument("--outdated", action="store_true", help="only what the record lacks, or has of other code")
     parser.add_argument("--plan", action="store_true", help="show what would run and how long it took, and stop")
     parser.add_argument("--dirty", action="store_true", help="store results of code that differs from its commit")

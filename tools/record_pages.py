@@ -25,7 +25,7 @@ from mlcdr.results.results import Results
 from mlcdr.tables import tables
 from mlcdr.tables.escaping import escape_markdown
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
-from tools.entries import is_small
+from tools.entries import changes_of, is_small
 from tools.plan import facts_tables
 from tools.status import Reproduction, Status, date_of, make_status
 
@@ -197,6 +197,8 @@ def _figures(paper: str) -> Iterator[str]:
         yield f"### {name_table(recipe.of, recipe.variant)}\n"
         yield f"`mlcdr reproduce {name}`: {_described(recipe)}\n"
         for run in stored:
+            if changed := changes_of(run):
+                yield f"The stored run differs from its config: {escape_markdown('; '.join(changed))}.\n"
             file, time = f"../../results/record/{name}/summary.csv", duration(run.manifest.total_cpu_seconds)
             yield f"[The numbers]({file}), {date_of(run)}, CPU time {time}.\n"
         yield from (f"![{recipe.outline.description}](../images/{path.name})\n" for path in pictures)
@@ -402,7 +404,7 @@ def claims() -> str:
         "Every sentence of four works that compares methods or gives a number, in our words, with what comes out here. "
         "The verdict is of our results; where these have too little, of the printed numbers. *By the printed table "
         "itself*: what the work's own table gives, if that is not what the sentence says or if it says more. Means of "
-        "ranks are over data sets, 1 is the best. Not in the record, but run for this page: Figures 1 and 3.8, "
+        "ranks are over data sets, 1 is the best. Not in the record, but run for this page: Figure 1, "
         "`chen_lin_2012/side_experiments` and, with fewer splits, `xu_2016_mvmd/beta`. "
         "[What the papers say](papers.md) has the findings behind the differences, the most important first.\n",
         f"| work | {' | '.join(VERDICTS)} | all |",

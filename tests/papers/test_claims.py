@@ -121,6 +121,16 @@ def stored_cells(table: str, *configs: str) -> pd.DataFrame:
     return cells[(cells["table"] == table) & cells["ours"].notna()]
 
 
+def figure(name: str, metric: str, *places: str) -> pd.DataFrame:
+    """Our means of a figure of the thesis in the record: data sets (and swept values of `places`) × methods."""
+    file = ROOT / "results" / "record" / THESIS / name / "summary.csv"
+    if not file.is_file():
+        pytest.skip(f"not in the record: {name}")
+    cells = pd.read_csv(file)
+    cells = cells[cells["metric"] == metric]
+    return cells.pivot_table(index=["dataset", *places], columns="method", values="mean")
+
+
 def ranks_of(means: pd.DataFrame) -> pd.Series:
     return means.rank(axis=1, ascending=False).mean()
 
@@ -394,6 +404,37 @@ def test_the_shares_of_figure_3_9_are_those_of_two_ratios(
     assert f"{share} % with r = {ratio}" in claim(THESIS, "LDF keeps 27.3 %")
 
 
+def test_pacc_ldf_is_stable_from_r_of_15_percent_on_small_made_sets_and_falls_on_large_ones() -> None:
+    small, large = (
+        figure(name, "exact_match", "learner.features.ratio")["PACC-LDF"].unstack()
+        for name in ("figure3_5", "figure3_5_large")
+    )
+    level = small.loc[:, 0.15:]
+    assert ((level.max(axis=1) - level.min(axis=1)) < 0.03).all()
+    assert (small[0.05] < level.min(axis=1) - 0.05).all()
+    assert (large.idxmax(axis=1) <= 0.1).all()
+    assert (large[0.3] < large[0.15]).all()
+
+
+def test_pacc_ldf_is_the_best_of_four_on_large_made_sets_only_and_never_the_fastest() -> None:
+    small, large = (figure(name, "accuracy") for name in ("figure3_6", "figure3_6_large"))
+    assert (large.idxmax(axis=1) == "PACC-LDF").all()
+    assert (small.idxmax(axis=1) != "PACC-LDF").all()
+    seconds = pd.concat([figure(name, "fit_seconds") for name in ("figure3_6", "figure3_6_large")])
+    assert (seconds.drop(index="data40-10").idxmin(axis=1) == "PACC-MLIG").all()
+
+
+def test_relieff_is_better_than_gain_ratio_and_mostly_than_ldf() -> None:
+    means = pd.concat([figure("figure3_9", metric, "learner.features.n_features") for metric in CHAPTER3])
+    n_better = (means["ReliefF"] > means["GR"]).sum()
+    assert len(means) == 80
+    assert n_better > 60
+    for dataset, metric in (("emotions", "exact_match"), ("emotions", "macro_f1"), ("medical", "exact_match")):
+        found = figure("figure3_9", metric)  # LDF has no share
+        best = figure("figure3_9", metric, "learner.features.n_features")["ReliefF"].unstack().max(axis=1)
+        assert best[dataset] > found.loc[dataset, "LDF"]
+
+
 # -------------------------------------------------------------------- the thesis, chapter 4
 
 
@@ -428,6 +469,20 @@ def test_occ_is_not_the_first_in_our_exact_match_and_last_in_hamming_score() -> 
     assert all(friedman(means) > critical_value(means) for means in (exact, hamming, macro))
 
 
+def test_a_chosen_order_gains_little_and_ensembles_of_random_ones_gain_on_scene_alone() -> None:
+    exact = figure("figure4_7", "exact_match")
+    gain = exact["OCC_cos"] / exact["OCC"] - 1
+    assert gain.drop("rcv1s1").between(0, 0.05).all()
+    assert list(exact.index[exact["EOCC5"] > exact["OCC_cos"]]) == ["scene"]
+    by_rows = figure("figure4_8", "exact_match", "learner.instances")
+    better = (by_rows["OCC_cos"] > by_rows["EOCC5"]).groupby("dataset").sum()
+    assert better[["medical", "rcv1s1"]].tolist() == [10, 10]
+    assert better["scene"] < 5
+    seconds = figure("figure4_8", "fit_seconds", "learner.instances")
+    assert ((seconds["EOCC5"] / seconds["OCC_cos"]).groupby("dataset").median() > 1.4).all()
+    assert ((seconds["EOCC10"] / seconds["OCC_cos"]).groupby("dataset").median() > 2.5).all()
+
+
 # -------------------------------------------------------------------- the thesis, chapter 6
 
 
@@ -456,6 +511,30 @@ def test_reader_is_the_best_in_over_half_of_the_printed_cases_and_not_of_ours() 
         stored_cells(f"{THESIS}/table6_2", "table6_2_random", "table6_2_random_large"), "ours"
     ).round(3)
     assert (ours["READER"] == ours.max(axis=1)).mean() < 0.4
+
+
+def test_the_alternating_algorithm_is_faster_and_not_worse() -> None:
+    macro, seconds = (figure("figure6_5", metric, "splits.labelled") for metric in ("macro_f1", "fit_seconds"))
+    assert (macro["Algorithm 13"] > macro["Algorithm 12"]).all()
+    assert (seconds["Algorithm 12"] > 2 * seconds["Algorithm 13"]).all()
+
+
+def test_the_objective_no_longer_changes_after_25_and_50_iterations() -> None:
+    objective = figure("figure6_6", "objective", "feature_space.max_iter")["READER"].unstack()
+    assert objective.loc["enron", 25] == objective.loc["enron", 60] < objective.loc["enron", 15]
+    assert (objective[50] == objective[60]).all()
+    assert (objective.loc[["rcv1s1", "scene"], 30] > objective.loc[["rcv1s1", "scene"], 60]).all()
+
+
+@pytest.mark.parametrize(("weight", "low", "high"), [("alpha", 5, 10), ("beta", 0.001, 0.01), ("gamma", 5, 10)])
+def test_readers_weights_matter_with_few_features_alone(weight: str, low: float, high: float) -> None:
+    path = f"feature_space.{weight}"
+    means = figure(f"figure6_7_{weight}", "micro_f1", path, "feature_space.n_features")["READER"].loc["enron"].unstack()
+    spread = means.max() - means.min()
+    over_shares = means.loc[1.0].max() - means.loc[1.0].min()
+    assert spread.max() < over_shares
+    assert spread.drop(["10%", "20%"]).max() < 0.026
+    assert low <= means.mean(axis=1).idxmax() <= high
 
 
 # -------------------------------------------------------------------- the thesis, chapter 8
