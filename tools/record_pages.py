@@ -204,7 +204,7 @@ def _figures(paper: str) -> Iterator[str]:
         yield from (f"![{recipe.outline.description}](../images/{path.name})\n" for path in pictures)
         for run in stored:
             yield from (_rendered(run.results, spec) for spec in run.experiment.tables)
-        of_figure = [row for row in rows if row["command"] == f"mlcdr reproduce {name}"]
+        of_figure = [row for row in rows if row["command"].split()[2:3] == [name]]
         yield "".join(f"- {row['says']} *{row['verdict'].capitalize()}.* {row['gives']}\n" for row in of_figure)
 
 

@@ -336,7 +336,7 @@ def test_friedman_on_table_3_3(metric: str, f: float, rejected: bool) -> None:
     assert critical_value(means) == pytest.approx(2.89, abs=0.005)
     assert (friedman(means) > critical_value(means)) == rejected
     ours = stored(f"{THESIS}/table3_3", metric)
-    assert (friedman(ours) > critical_value(ours)) == (metric == "exact_match")
+    assert (friedman(ours) > critical_value(ours)) == (metric != "accuracy")
 
 
 def test_nemenyi_on_table_3_3() -> None:
@@ -379,11 +379,23 @@ def test_the_verdicts_of_table_3_5_do_not_fit_its_p_values_and_its_text() -> Non
     assert sorted(others["method"] + " " + others["outcome"]) == ["BCC-LDF lose", "BR-LDF win", "CC-LDF win"]
 
 
-def test_pacc_ldf_is_no_significant_gain_in_our_exact_match() -> None:
-    with_ldf = stored(f"{THESIS}/table3_3", "exact_match")["PACC-LDF"]
-    difference = with_ldf - stored(f"{THESIS}/table3_2", "exact_match")["PACC"]
-    assert len(difference) == 12
-    assert stats.wilcoxon(difference).pvalue > 0.2
+def test_none_of_our_tests_of_table_3_5_is_a_win_and_three_in_macro_f1_are_losses() -> None:
+    losses, gains = [], {}
+    for metric in CHAPTER3:
+        others = pd.concat([figure(name, metric) for name in ("figure3_8", "figure3_8_large")])
+        with_ldf = others.join(stored(f"{THESIS}/table3_3", metric)["PACC-LDF"])
+        without = stored(f"{THESIS}/table3_2", metric)
+        for chain in ("BR", "CC", "BCC", "PACC"):
+            difference = with_ldf[f"{chain}-LDF"] - without[chain]
+            assert len(difference.dropna()) == 12
+            if stats.wilcoxon(difference).pvalue < 0.05:
+                assert difference.mean() < 0
+                losses.append(f"{chain} {metric}")
+            if metric == "exact_match":
+                gains[chain] = (with_ldf[f"{chain}-LDF"] / without[chain]).mean() - 1
+    assert losses == ["CC macro_f1", "BCC macro_f1", "PACC macro_f1"]
+    assert 0 < sum(gains.values()) / 4 < 0.06
+    assert min(gains["CC"], gains["PACC"]) > 0.09
 
 
 def test_the_printed_gain_of_ldf() -> None:
@@ -416,12 +428,12 @@ def test_pacc_ldf_is_stable_from_r_of_15_percent_on_small_made_sets_and_falls_on
     assert (large[0.3] < large[0.15]).all()
 
 
-def test_pacc_ldf_is_the_best_of_four_on_large_made_sets_only_and_never_the_fastest() -> None:
+def test_pacc_ldf_is_the_best_of_four_on_large_made_sets_only_and_faster_than_pacc() -> None:
     small, large = (figure(name, "accuracy") for name in ("figure3_6", "figure3_6_large"))
     assert (large.idxmax(axis=1) == "PACC-LDF").all()
     assert (small.idxmax(axis=1) != "PACC-LDF").all()
     seconds = pd.concat([figure(name, "fit_seconds") for name in ("figure3_6", "figure3_6_large")])
-    assert (seconds.drop(index="data40-10").idxmin(axis=1) == "PACC-MLIG").all()
+    assert (seconds["PACC-LDF"] < seconds["PACC"]).all()
 
 
 def test_relieff_is_better_than_gain_ratio_and_mostly_than_ldf() -> None:
