@@ -21,11 +21,24 @@ if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
 
 
+Methods = Annotated[
+    list[str] | None,
+    option(
+        "METHOD",
+        "Only this method: one of the config's, or your own, such as my_methods.Mine, with the config's defaults. "
+        "Repeatable.",
+        "--method",
+        "-m",
+    ),
+]
+
+
 def run(
     configs: Configs,
     jobs: Jobs = 0,
     out: Out = Path("results"),
     set_: Set = None,
+    methods: Methods = None,
     fresh: Annotated[bool, switch("Discard earlier results and compute all trials.", "--fresh")] = False,
     quiet: Quiet = False,
     backend: Annotated[
@@ -50,7 +63,8 @@ def run(
 
     of_run = None if part is None else RunPart.parse(part)
     # before the runner is imported: that takes longer than to find a mistake
-    experiments = load_to_run([(config, set_ or ()) for config in configs], quiet, trust)
+    runs = [(config, [*_choose_methods(config, methods), *(set_ or ())]) for config in configs]
+    experiments = load_to_run(runs, quiet, trust)
     from mlcdr.api.running import compute
 
     worst = 0
@@ -97,6 +111,17 @@ def retry(
 
 
 # -------------------------------------------------------------------- before and after a run
+
+
+def _choose_methods(config: Path, methods: Sequence[str] | None) -> list[str]:
+    """The changes that leave some methods of a config, or put one's own in their place; none without `--method`."""
+    if not methods:
+        return []
+    from mlcdr.api.loading import import_from_here
+    from mlcdr.experiment.rows import choose_methods
+
+    import_from_here()
+    return choose_methods(config, methods)
 
 
 def load_to_run(

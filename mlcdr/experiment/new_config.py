@@ -18,6 +18,7 @@ from mlcdr.errors import DataError, UserError, list_known, suggest_name
 from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.yaml_reader import dump_line, read_yaml_text
 from mlcdr.methods import registry
+from mlcdr.methods.kinds import find_family
 
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
 """Defaults of a new experiment."""
@@ -44,9 +45,9 @@ def write_config(
     datasets, metrics : sequence of str
         Names (or paths of data sets; `synthetic` is one that is generated).
     methods : sequence of str
-        A component each (`cplst`), or several joined by `+` (`pca+plst+ridge`); a dotted path is a learner, or what
-        stands before it (`label_space:my_method.Mine`). A learner that suits them is added where there is none; one of
-        a single label is put into binary relevance.
+        A component each (`cplst`), or several joined by `+` (`pca+plst+ridge`); also a dotted path to a class, with
+        its part before it where that is to be another than its methods tell (`learner:my_method.Mine`). A learner
+        that suits them is added where there is none; one of a single label is put into binary relevance.
     labels : int, str or list, optional
         The labels of the data sets that are tables without them, as a config has them.
 
@@ -56,7 +57,7 @@ def write_config(
         When a name is unknown, the labels of a table are not given, or the parts of a method do not go together.
     """
     entries = [_read_data_set(name, labels) for name in datasets]
-    rows = {_name_row(method): _read_method(method) for method in methods}
+    rows = {name_row(method): _read_method(method) for method in methods}
     has_gaps = any(entry.has_gaps for entry in entries)
     if has_gaps:
         for parts in rows.values():
@@ -133,30 +134,44 @@ def _read_table(name: str, labels: Any) -> _DataSet:
 # -------------------------------------------------------------------- methods
 
 
-def _name_row(written: str) -> str:
+def name_row(written: str) -> str:
     """The name of a method in the config and the results: its classes."""
     classes = [registry.class_name(*_read_component(part.strip())) for part in written.split("+")]
     return " + ".join(classes)
 
 
 def _read_method(written: str) -> dict[str, Any]:
-    """Family → component of a method, in the order of the line."""
+    """Family → component of a method, in the order of the line; with a learner that suits it, if it has none."""
+    method = read_parts(written)
+    method["learner"] = choose_learner(method)
+    return {family: method[family] for family in _ORDER if family in method}
+
+
+def read_parts(written: str) -> dict[str, Any]:
+    """Family → component of what is written: `pca+plst`, `label_space:cca`, `my_methods.Mine`.
+
+    Raises
+    ------
+    UserError
+        When a component is unknown or cannot be imported, its name is that of several, or two are of one family.
+    """
     method: dict[str, Any] = {}
     for part in written.split("+"):
         family, name = _read_component(part.strip())
         if family in method:
             raise UserError(f"the method {written!r} has two components for the {family}; keep one")
         method[family] = name
-    method["learner"] = _choose_learner(method)
-    return {family: method[family] for family in _ORDER if family in method}
+    return method
 
 
 def _read_component(written: str) -> tuple[str, str]:
-    """Family and name of `name`, of a dotted path (a learner), or of `family:name` where a name is in several."""
+    """Family and name of `name`, of a dotted path, or of `family:name` where a name is in several."""
     chosen, _, name = written.rpartition(":")
     families = [family for family in _ORDER if name in registry.names(family)]
-    if chosen or "." in name:
-        families = [chosen or "learner"]
+    if "." in name and not chosen:
+        chosen = find_family(registry.resolve("method", name)) or "learner"
+    if chosen:
+        families = [chosen]
     if len(families) == 1:
         registry.find_declaration(families[0], name)  # raises where there is no such class
         return families[0], name
@@ -168,10 +183,10 @@ def _read_component(written: str) -> tuple[str, str]:
         known += registry.names(family)
     hint = registry.describe_elsewhere(name) or suggest_name(name, known)
     listing = list_known(known, "`mlcdr methods`")
-    raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to a learner)")
+    raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to your own class)")
 
 
-def _choose_learner(method: dict[str, Any]) -> Any:
+def choose_learner(method: dict[str, Any]) -> Any:
     """The learner of a method: the one that it has, or one that suits its other parts."""
     if "learner" in method:
         name = method["learner"]

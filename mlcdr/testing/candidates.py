@@ -5,48 +5,26 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sklearn.base import ClusterMixin
-
 from mlcdr.errors import UserError, join_words, suggest_name
 from mlcdr.experiment.overrides import read_setting
 from mlcdr.methods import registry
-from mlcdr.methods.contracts import declared
+from mlcdr.methods.kinds import REQUIRED, find_family
 from mlcdr.metrics import names as metric_names
 from mlcdr.testing.exceptions import describe_exception, find_place
 from mlcdr.testing.subject import METRIC, MetricSubject, PartSubject, Subject
 
-REQUIRED: Mapping[str, tuple[str, ...]] = {
-    "dual_space": ("fit(X, Y)", "transform(X)", "encode(Y)", "decode(codes)"),
-    "label_space": ("fit(X, Y)", "encode(Y)", "decode(codes)"),
-    "local_features": ("fit(X, Y)", "alone(label)", "beside(label, parents)"),
-    "learner": ("fit(X, Y)", "predict(X)"),
-    "feature_space": ("fit(X, Y)", "transform(X)"),
-    "threshold": ("apply(scores)", "margin(scores)"),
-}
-"""Family → the methods that a class of it must have. A class is of the first family whose methods it has."""
 
-
-def find_family(target: Any) -> str:
-    """Which part of a method a class can be; `METRIC` of a function that can be one; empty if it can be neither.
-
-    An instance space has the methods of a classifier; it declares itself by `decomposes_instances`.
-    """
-    if not inspect.isclass(target):
-        is_metric = inspect.isfunction(target) and hasattr(target, "higher_is_better")
-        return METRIC if is_metric else ""
-    if declared(target, "decomposes_instances"):
-        return "instance_space"
-    if issubclass(target, ClusterMixin):
-        return "clusterer"
-    for family, methods in REQUIRED.items():
-        if all(hasattr(target, method.partition("(")[0]) for method in methods):
-            return family
-    return ""
+def find_kind(target: Any) -> str:
+    """Which part of a method a class can be; `METRIC` of a function that can be one; empty if it can be neither."""
+    if inspect.isclass(target):
+        return find_family(target)
+    is_metric = inspect.isfunction(target) and hasattr(target, "higher_is_better")
+    return METRIC if is_metric else ""
 
 
 def load(written: str, settings: Sequence[str] = ()) -> list[Subject]:
@@ -123,7 +101,7 @@ def _find(written: str) -> list[tuple[str, Any]]:
 
 def _select(written: str, values: Iterable[Any]) -> list[tuple[str, Any]]:
     """The parts of methods, and the metrics, among what a file holds, each with its family."""
-    sorted_out = [(find_family(value), value) for value in values]
+    sorted_out = [(find_kind(value), value) for value in values]
     found = [(family, value) for family, value in sorted_out if family]
     if not found:
         needed = [f"  {family}: {join_words(methods)}" for family, methods in REQUIRED.items()]

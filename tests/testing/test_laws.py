@@ -22,13 +22,14 @@ from mlcdr.errors import UserError
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import LabelSpace
+from mlcdr.methods.kinds import find_family
 from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.methods.returned import ReturnedWrong
 from mlcdr.testing import laws
-from mlcdr.testing.candidates import find_family, load
+from mlcdr.testing.candidates import load
 from mlcdr.testing.checking import Outcome as Checked
 from mlcdr.testing.checking import check, group_by_cause
 from mlcdr.testing.subject import METRIC, MetricSubject, PartSubject, make_problem

@@ -1,0 +1,72 @@
+"""`mlcdr run CONFIG --method …`: some of a config's methods, or one's own on the terms of its `defaults`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mlcdr.experiment.new_config import choose_learner, name_row, read_parts
+from mlcdr.experiment.shipped import find_config
+from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.methods import registry
+
+_SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+"""The sizes among which one's own reduction is tuned, as parts of what there is."""
+
+
+def choose_methods(config: Path, wanted: Sequence[str]) -> list[str]:
+    """The changes of a config, `KEY=VALUE` as for `--set`, that leave only the methods `wanted`, in a folder of theirs.
+
+    Each is the name of one of the config's methods, or components as for `mlcdr new -m`: `my_methods.Mine`. What such a
+    method lacks it has from the config's `defaults`: its own feature step comes behind theirs, and the number of its
+    dimensions is tuned with what they tune. With a learner of its own it is not tuned.
+
+    Raises
+    ------
+    UserError
+        When there is no such config, method or component.
+    """
+    written = read_yaml(find_config(config)).data
+    written = written if isinstance(written, dict) else {}
+    known = written.get("methods") or {}
+    defaults = written.get("defaults") or {}
+    rows: dict[str, Any] = {}
+    for each in wanted:
+        if each in known:
+            rows[each] = known[each]
+        else:
+            rows[name_row(each)] = _make_row(read_parts(each), defaults)
+    names = [re.sub(r"\W+", "_", name).strip("_").lower() for name in rows]
+    return [f"methods={json.dumps(rows)}", f"name={'_'.join([str(written.get('name')), *names])}"]
+
+
+def _make_row(parts: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A method of one's own: its parts, those of `defaults` before its feature step, and what is tuned."""
+    row = dict(parts)
+    if "feature_space" in parts and "feature_space" in defaults:
+        before = defaults["feature_space"]
+        before = before if isinstance(before, list) else [before]
+        row["feature_space"] = [*before, parts["feature_space"]]
+    if "learner" not in parts and "learner" not in defaults:
+        row["learner"] = choose_learner(parts)
+    if "learner" in parts:
+        row["tune"] = None
+    elif "grid" in (defaults.get("tune") or {}):
+        row["tune"] = {"grid": {**_sizes(parts, row), **defaults["tune"]["grid"]}}
+    return row
+
+
+def _sizes(parts: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, list[float]]:
+    """The path of each parameter that is a number of dimensions → the values that are tried."""
+    found = {}
+    for family, name in parts.items():
+        path = family
+        if isinstance(row[family], list):
+            path = f"{family}.{len(row[family]) - 1}"
+        for parameter in registry.find_declaration(family, name).parameters:
+            if parameter in ("n_components", "n_features", "n_labels"):
+                found[f"{path}.{parameter}"] = _SHARES
+    return found
