@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mlcdr.methods.feature_space.d2f import D2F
+from mlcdr.methods.feature_space.interaction import pair_interaction
 from mlcdr.methods.feature_space.selection import Array
-from mlcdr.numerics.information import conditional_on
 from mlcdr.numerics.moments import Moments
 
 
@@ -25,9 +23,4 @@ class PMU(D2F):
     """
 
     def _relevance(self, moments: Moments) -> Array:
-        X, Y = self._variables(moments)
-        informative = self._information(moments)
-        interaction = np.zeros(len(X))
-        for j in range(1, len(Y)):
-            interaction += (informative[:, :j] - conditional_on(X, Y.take(np.arange(j)), Y.take([j]))).sum(axis=1)
-        return informative.sum(axis=1) - interaction
+        return self._information(moments).sum(axis=1) - pair_interaction(moments, self.discretise)
