@@ -57,11 +57,13 @@ from .methods.feature_space.csfs import CSFS as CSFS
 from .methods.feature_space.d2f import D2F as D2F
 from .methods.feature_space.dmlda import DMLDA as DMLDA
 from .methods.feature_space.f_score import FScore as FScore
+from .methods.feature_space.fimf import FIMF as FIMF
 from .methods.feature_space.gain_ratio import GainRatio as GainRatio
 from .methods.feature_space.global_mlfs import GlobalMLFS as GlobalMLFS
 from .methods.feature_space.hsl import HSL as HSL
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
+from .methods.feature_space.lrfs import LRFS as LRFS
 from .methods.feature_space.mddm import MDDM as MDDM
 from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
 from .methods.feature_space.mdmr import MDMR as MDMR
@@ -75,6 +77,7 @@ from .methods.feature_space.mvmd import MVMD as MVMD
 from .methods.feature_space.opls import OPLS as OPLS
 from .methods.feature_space.pca import PCA as PCA
 from .methods.feature_space.pmu import PMU as PMU
+from .methods.feature_space.ppt_mi import PPTMI as PPTMI
 from .methods.feature_space.reader import READER as READER
 from .methods.feature_space.relieff import ReliefF as ReliefF
 from .methods.feature_space.rfs import RFS as RFS

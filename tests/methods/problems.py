@@ -41,7 +41,8 @@ def as_sparse(X: np.ndarray) -> sp.csr_array:
     return sp.csr_array(X)
 
 
-# Parameters by class for what holds at any number of iterations, clusters and members, which take the time.
+# Parameters by class for what holds at any number of iterations, clusters and members, which take the time; and at any
+# number of rows, where a default needs more of them.
 QUICK = {
     **{name: {"max_iter": 3} for name in ("READER", "ReaderLE", "ReaderLEClassifier", "MIFS", "LIFT")},
     **{name: {"n_clusters": 2} for name in ("CBMLC", "CLMLC")},
@@ -49,4 +50,5 @@ QUICK = {
     "Wrapper": {"folds": 2},
     "AdaBoostMH": {"n_rounds": 10},
     "PolytreeChain": {"max_parents": 2},
+    "PPTMI": {"min_count": 1},
 }
