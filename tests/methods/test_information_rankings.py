@@ -76,11 +76,15 @@ def test_lrfs_is_pyit_mlfs(given, name):
     ],
 )
 def test_fimf_is_its_authors_program_up_to_a_constant(given, name, case):
-    """The program has no terms of labels alone; it makes X binary at ½, here after scaling to [0, 1] but for `raw`."""
+    """The program has no terms of labels alone. The copy that was run has one line more: it makes X binary at ½.
+
+    It was given X scaled to [0, 1], or as it is (`raw`).
+    """
     X, Y, put_out = given(name)
-    scaled = (
-        X if case.startswith("raw") else (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
-    )
+    scaled = X
+    if not case.startswith("raw"):
+        span = np.ptp(X, axis=0)
+        scaled = (X - X.min(axis=0)) / np.where(span > 0, span, 1.0)
     binary = (scaled > 0.5).astype(float)
     n_paired = int(case.split("Q")[1])
     half = (X.shape[1] + 1) // 2 if "half" in case else None
