@@ -64,6 +64,7 @@ from .methods.feature_space.hsl import HSL as HSL
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
 from .methods.feature_space.lrfs import LRFS as LRFS
+from .methods.feature_space.lpp import LPP as LPP
 from .methods.feature_space.mddm import MDDM as MDDM
 from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
 from .methods.feature_space.mdmr import MDMR as MDMR
@@ -83,6 +84,7 @@ from .methods.feature_space.relieff import ReliefF as ReliefF
 from .methods.feature_space.rfs import RFS as RFS
 from .methods.feature_space.scca import SCCA as SCCA
 from .methods.feature_space.scls import SCLS as SCLS
+from .methods.feature_space.shared_subspace import SharedSubspace as SharedSubspace
 from .methods.feature_space.wrapper import Wrapper as Wrapper
 from .methods.instance_space.cbmlc import CBMLC as CBMLC
 from .methods.instance_space.clmlc import CLMLC as CLMLC

@@ -36,6 +36,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "opls": "mlcdr.methods.feature_space.opls:OPLS",
         "hsl": "mlcdr.methods.feature_space.hsl:HSL",
         "mhsl": "mlcdr.methods.feature_space.mhsl:MHSL",
+        "lpp": "mlcdr.methods.feature_space.lpp:LPP",
+        "shared_subspace": "mlcdr.methods.feature_space.shared_subspace:SharedSubspace",
         "mlda": "mlcdr.methods.feature_space.mlda:MLDA",
         "dmlda": "mlcdr.methods.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.methods.feature_space.mlsi:MLSI",
@@ -314,6 +316,7 @@ _MEANINGS = {
     "svd": "label_space: plst, or feature_space: pca",
     "ig": "feature_space: information_gain",
     "mlhsl": "feature_space: mhsl, or feature_space: hsl",
+    "ssl": "feature_space: shared_subspace",
 }
 """A name in the literature → how its meaning is written in a method."""
 

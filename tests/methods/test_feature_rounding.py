@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import DMLDA, HSL, MDDM, MLSI, MVMD, OPLS, PCA, LabelCCA
+from mlcdr import DMLDA, HSL, MDDM, MLSI, MVMD, OPLS, PCA, LabelCCA, SharedSubspace
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse
 from tests.methods.test_feature_space import ALL
@@ -24,6 +24,8 @@ DEPENDENCE = [
     OPLS(),
     OPLS(alpha=0.0),
     *(HSL(expansion=each) for each in ("clique", "star", "zhou")),
+    SharedSubspace(),
+    SharedSubspace(beta=0.0),
     MVMD(beta=1.0),
     MVMD(3, beta=1.0, solver="implicit"),
     MLSI(beta=1.0, form="covariance"),

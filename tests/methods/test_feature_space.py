@@ -49,6 +49,10 @@ ALL = {
     "hsl zhou 0": mlcdr.HSL(expansion="zhou", alpha=0.0),
     "mhsl": mlcdr.MHSL(),
     "mhsl 3": mlcdr.MHSL(n_neighbors=3, alpha=0.1),
+    "lpp": mlcdr.LPP(),
+    "lpp heat": mlcdr.LPP(n_neighbors=4, weights="heat", sigma=3.0, alpha=1.0),
+    "shared_subspace": mlcdr.SharedSubspace(),
+    "shared_subspace 10": mlcdr.SharedSubspace(alpha=10.0, beta=0.01),
 }
 EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
 LEADING = frozenset({type(estimator): name for name, estimator in reversed(ALL.items())}.values())  # one of each class
@@ -73,7 +77,7 @@ def every_in(*problems):
 
 def needs_rows(estimator):
     return (
-        isinstance(estimator, mlcdr.MLDA | mlcdr.DMLDA | mlcdr.HSL | mlcdr.MHSL)
+        isinstance(estimator, mlcdr.MLDA | mlcdr.DMLDA | mlcdr.HSL | mlcdr.MHSL | mlcdr.LPP)
         or estimator.get_params().get("kernel", "linear") != "linear"
     )
 
@@ -119,6 +123,14 @@ def pair_of(estimator, X, Y):
             return x.T @ similarity_of(Y, p["expansion"]) @ x, S + p["alpha"] * eye
         case mlcdr.MHSL():
             return x.T @ graph_of(Y, p["n_neighbors"]) @ x, S + p["alpha"] * eye
+        case mlcdr.LPP():
+            W = neighbours_of(X, p)
+            return x.T @ W @ x, x.T @ np.diag(W.sum(1)) @ x + p["alpha"] * eye
+        case mlcdr.SharedSubspace():
+            # M⁻¹, on the range of Xᵀ where nothing else makes M regular
+            inverse = np.linalg.pinv(S / n + (p["alpha"] + p["beta"]) * eye)
+            half = inverse @ x.T @ Y / n
+            return half @ half.T, eye - p["alpha"] * inverse
         case mlcdr.DMLDA():
             W = weights_of(p["weights"], Y, X)
             columns = [k for k in range(W.shape[1]) if W[:, k].any()]
@@ -233,6 +245,17 @@ def graph_of(Y, k):
     return scale[:, None] * W * scale
 
 
+def neighbours_of(X, p):
+    """W (n×n) of LPP, row by row."""
+    n = len(X)
+    W = np.zeros((n, n))
+    for i in range(n):
+        apart = [(np.sum((X[i] - X[j]) ** 2), j) for j in range(n) if j != i]
+        for square, j in sorted(apart)[: p["n_neighbors"]]:
+            W[i, j] = W[j, i] = 1 if p["weights"] == "binary" else np.exp(-square / p["sigma"] ** 2)
+    return W
+
+
 @every_in(*TAME)
 def test_directions_solve_the_eigenproblem(estimator, name):
     X, Y = problem(name)
@@ -241,6 +264,10 @@ def test_directions_solve_the_eigenproblem(estimator, name):
     fitted = estimator.fit(X, Y)
     P, values = fitted.components_.T, fitted.eigenvalues_
     m = len(values)
+    if isinstance(estimator, mlcdr.SharedSubspace):  # its directions are the same made orthonormal, in their order
+        np.testing.assert_allclose(P.T @ P, np.eye(m), atol=1e-12)
+        P = P @ np.linalg.inv(np.linalg.cholesky(P.T @ M @ P)).T
+        P *= np.sign(P[np.abs(P).argmax(axis=0), np.arange(m)])
     assert m == fitted.n_components_ == fitted.n_positive_ == np.count_nonzero(exact > 1e-9 * exact[0])
     np.testing.assert_allclose(values, exact[:m], rtol=1e-6, atol=1e-9 * exact[0])
     np.testing.assert_allclose(P.T @ M @ P, np.eye(m), atol=1e-7)
@@ -483,7 +510,7 @@ def test_labels_are_binary_whatever_their_code(estimator):
     expected = clone(estimator).fit(X, Y)
     for coded in (2.0 * Y - 1, Y.astype(bool)):
         np.testing.assert_array_equal(clone(estimator).fit(X, coded).components_, expected.components_)
-    if isinstance(estimator, mlcdr.PCA):  # which does not look at them
+    if isinstance(estimator, mlcdr.PCA | mlcdr.LPP):  # which do not look at them
         np.testing.assert_array_equal(clone(estimator).fit(X, X[:, :3]).components_, expected.components_)
         return
     for coded in (Y + 1, sp.csr_array(2.0 * Y)):

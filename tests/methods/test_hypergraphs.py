@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,22 +12,6 @@ from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
 
 EXPANSIONS = ("clique", "star", "zhou")
-
-
-@pytest.fixture
-def given(real_dataset, reference):
-    """`given(name)`: what the programs were given, folds 1 to 4 (X, Y), and what they put out (a mapping)."""
-    folder = reference("extraction")
-    folds = Path(os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)[0])
-
-    def get(name, program):
-        if not (folds / f"{name}.5fold.csv").is_file():
-            pytest.skip(f"set MLCDR_FOLDS to a folder with {name}.5fold.csv")
-        dataset = real_dataset(name)
-        train = np.loadtxt(folds / f"{name}.5fold.csv", skiprows=1, dtype=int) != 0
-        return dataset.X[train], dataset.Y[train], np.load(folder / f"{name}_{program}.npz")
-
-    return get
 
 
 def relative(found, expected):

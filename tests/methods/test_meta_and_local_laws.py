@@ -37,6 +37,8 @@ METHODS: dict[str, Any] = {
     "SCCA": steps(mlcdr.SCCA(3)),
     "HSL": steps(mlcdr.HSL(3)),
     "MHSL": steps(mlcdr.MHSL(3)),
+    "LPP": steps(mlcdr.LPP(3)),
+    "shared subspace": steps(mlcdr.SharedSubspace(3)),
     "OPLS": steps(mlcdr.OPLS(3, alpha=1.0)),
     "MLSF": mlcdr.MLSF(BR, size=6, gamma=2.0),
     "LIFT": mlcdr.LIFT(mlcdr.Ridge(0.1), random_state=0),
