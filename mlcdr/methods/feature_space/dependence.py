@@ -41,6 +41,8 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
     (d³/3 + d²K, shared by all methods with the same r, and with the learner), and 9k³. For r = 0 the inverse is the
     pseudo-inverse: p lies in the range of Xᵀ.
 
+    This is the two-stage approach of Sun, Ceran & Ye 2010, exactly: regression on Z, then an eigenproblem of size k.
+
     Parameters
     ----------
     alpha : float
