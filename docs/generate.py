@@ -49,6 +49,33 @@ FAMILIES = {
     "instance_space": "Divides the training instances, and fits the other parts of the method in each of them.",
 }
 
+# The extractors as eigenproblems: a part as a config names it, A, B, and what only it has. A test evaluates each row.
+EIGENPROBLEMS = [
+    ("pca", "XᵀX", "I", ""),
+    ("mvmd", "(1 − β)XᵀX + βXᵀYYᵀX", "I", ""),
+    ("mddm", "XᵀYYᵀX", "I", ""),
+    ("mddm: {orthogonality: f}", "XᵀYYᵀX", "βXᵀX + (1 − β)I", ""),
+    ("opls", "XᵀYYᵀX", "XᵀX + rI", ""),
+    ("cca", "XᵀY(YᵀY + r′I)⁻¹YᵀX", "XᵀX + rI", "r′ = `label_alpha`"),
+    ("mlsi", "XᵀX", "Xᵀ((1 − β)XXᵀ + βYYᵀ + rI)⁻¹X + rI", ""),
+    ("mlsi: {form: covariance}", "(1 − β)XᵀXXᵀX + βXᵀYYᵀX", "XᵀX + rI", ""),
+    ("hsl", "XᵀGX", "XᵀX + rI", "G the normalised graph in which instances are joined that share labels"),
+    ("mhsl", "XᵀGX", "XᵀX + rI", "G the normalised graph of neighbouring label sets"),
+    ("lpp", "XᵀWX", "XᵀDX + rI", "W the graph of neighbouring rows of X, D its row sums"),
+    (
+        "mlda",
+        "VᵀWNWᵀV",
+        "VᵀDV − VᵀWNWᵀV + rI",
+        "W (n×K) the weights, D and N⁻¹ their row and column sums, V the rows less their mean weighted by D",
+    ),
+    (
+        "shared_subspace",
+        "¼M⁻¹XᵀYYᵀXM⁻¹",
+        "I − nαM⁻¹",
+        "M = XᵀX + n(α + β)I; the directions are made orthonormal in their order",
+    ),
+]
+
 
 def page(title: str, *parts: str) -> str:
     """A generated page."""
@@ -241,7 +268,27 @@ def family_page(family: str) -> str:
     return page(
         f"Methods: {family}",
         f"{FAMILIES.get(family, '')} [All families](../methods.md).\n".lstrip(),
+        *([eigenproblems()] if family == "feature_space" else []),
         *(_component(family, name) for name in names),
+    )
+
+
+def eigenproblems() -> str:
+    """The table of A and B of the extractors that solve A p = λ B p."""
+    rows = [
+        f"| [`{written}`](#feature_space-{written.partition(':')[0]}) | {a} | {b} | {where} |"
+        for written, a, b, where in EIGENPROBLEMS
+    ]
+    return "\n".join(
+        [
+            "Most extractors solve an eigenproblem A p = λ B p, and differ only in A and B (d×d); directions of the "
+            "largest λ come first. Here Y (n×K) holds labels of ±1, centred as X is; r, α are `alpha` and β is `beta`.",
+            "",
+            "| method | A | B | |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
     )
 
 
