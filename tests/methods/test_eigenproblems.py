@@ -38,7 +38,7 @@ def symbols(estimator, X, Y):
     matrices = {"X": X - X.mean(axis=0), "Y": 2.0 * (Y - Y.mean(axis=0))}
     match estimator:
         case LPP():
-            W = neighbours_of(X, p)
+            W = neighbours_of(X, p["n_neighbors"])
             matrices |= {"W": W, "D": np.diag(W.sum(axis=1))}
         case MHSL():
             matrices["G"] = graph_of(Y, p["n_neighbors"])

@@ -50,7 +50,7 @@ ALL = {
     "mhsl": mlcdr.MHSL(),
     "mhsl 3": mlcdr.MHSL(n_neighbors=3, alpha=0.1),
     "lpp": mlcdr.LPP(),
-    "lpp heat": mlcdr.LPP(n_neighbors=4, weights="heat", sigma=3.0, alpha=1.0),
+    "lpp 3": mlcdr.LPP(n_neighbors=3, alpha=1.0),
     "shared_subspace": mlcdr.SharedSubspace(),
     "shared_subspace 10": mlcdr.SharedSubspace(alpha=10.0, beta=0.01),
 }
@@ -124,7 +124,7 @@ def pair_of(estimator, X, Y):
         case mlcdr.MHSL():
             return x.T @ graph_of(Y, p["n_neighbors"]) @ x, S + p["alpha"] * eye
         case mlcdr.LPP():
-            W = neighbours_of(X, p)
+            W = neighbours_of(X, p["n_neighbors"])
             return x.T @ W @ x, x.T @ np.diag(W.sum(1)) @ x + p["alpha"] * eye
         case mlcdr.SharedSubspace():
             # M⁻¹, on the range of Xᵀ where nothing else makes M regular
@@ -245,14 +245,14 @@ def graph_of(Y, k):
     return scale[:, None] * W * scale
 
 
-def neighbours_of(X, p):
-    """W (n×n) of LPP, row by row."""
+def neighbours_of(X, k):
+    """W (n×n) of LPP, row by row, with weights of 1."""
     n = len(X)
     W = np.zeros((n, n))
     for i in range(n):
         apart = [(np.sum((X[i] - X[j]) ** 2), j) for j in range(n) if j != i]
-        for square, j in sorted(apart)[: p["n_neighbors"]]:
-            W[i, j] = W[j, i] = 1 if p["weights"] == "binary" else np.exp(-square / p["sigma"] ** 2)
+        for _, j in sorted(apart)[:k]:
+            W[i, j] = W[j, i] = 1
     return W
 
 

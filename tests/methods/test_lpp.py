@@ -44,21 +44,23 @@ def test_the_graph_is_ml_fsdrs(given):
 
 @pytest.mark.parametrize("form", [np.asarray, as_sparse, sp.csc_matrix], ids=["dense", "csr", "csc"])
 @pytest.mark.parametrize("name", ["plain", "sparse counts", "wide"])
-def test_cosine_weights_by_loops(name, form):
-    """Rows of zeros have no edge, and a negative cosine is none."""
+@pytest.mark.parametrize("weights", ["heat", "cosine"])
+def test_weights_by_loops(weights, name, form):
+    """A row of zeros has no cosine with any, and a negative cosine is no edge."""
     X, _ = problem(name)
     X[:2] = 0
     n, k, alpha = len(X), 4, 0.3
     W = np.zeros((n, n))
     for i in range(n):
         apart = sorted((np.sum((X[i] - X[j]) ** 2), j) for j in range(n) if j != i)
-        for _, j in apart[:k]:
+        for square, j in apart[:k]:
             sizes = np.linalg.norm(X[i]) * np.linalg.norm(X[j])
-            W[i, j] = W[j, i] = max(0.0, X[i] @ X[j] / sizes) if sizes else 0.0
+            cosine = max(0.0, X[i] @ X[j] / sizes) if sizes else 0.0
+            W[i, j] = W[j, i] = cosine if weights == "cosine" else np.exp(-square / 5.0**2)
     x = X - X.mean(axis=0)
     G, M = x.T @ W @ x, x.T @ np.diag(W.sum(axis=1)) @ x + alpha * np.eye(X.shape[1])
     exact = scipy.linalg.eigh(G, M, eigvals_only=True)[::-1]
-    fitted = LPP(n_neighbors=k, weights="cosine", alpha=alpha).fit(form(X))
+    fitted = LPP(n_neighbors=k, weights=weights, sigma=5.0, alpha=alpha).fit(form(X))
     np.testing.assert_allclose(fitted.eigenvalues_, exact[exact > 1e-9], rtol=1e-8)
     P = fitted.components_.T
     np.testing.assert_allclose(P.T @ M @ P, np.eye(P.shape[1]), atol=1e-8)

@@ -28,7 +28,7 @@ class LPP(ScaledFeatureSpace):
     XᵀWX p = λ(XᵀDX + rI)p, X (n×d) centred, W (n×n, sparse) a graph of k nearest neighbours, D its row sums.
 
     The paper's smallest λ' of XᵀLX p = λ'XᵀDX p, L = D − W, come first: λ = 1 − λ' for r = 0. XᵀWX is indefinite;
-    directions with λ > 0 are kept, along which neighbours agree more than they differ. An edge joins two instances of
+    directions with λ > 0 are kept, along which neighbours are positively correlated. An edge joins two instances of
     which one is among the k nearest of the other, by Euclidean distance; ties go to the first rows. Where XᵀDX is
     singular the paper first takes principal components: here the problem is solved in coordinates of all PCA's axes, so
     that with r = 0 p lies in the range of Xᵀ; what only instances without edges span is then left out.
