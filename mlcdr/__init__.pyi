@@ -60,6 +60,7 @@ from .methods.feature_space.f_score import FScore as FScore
 from .methods.feature_space.fimf import FIMF as FIMF
 from .methods.feature_space.gain_ratio import GainRatio as GainRatio
 from .methods.feature_space.global_mlfs import GlobalMLFS as GlobalMLFS
+from .methods.feature_space.grro import GRRO as GRRO
 from .methods.feature_space.hsl import HSL as HSL
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
@@ -68,6 +69,7 @@ from .methods.feature_space.lpp import LPP as LPP
 from .methods.feature_space.mddm import MDDM as MDDM
 from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
 from .methods.feature_space.mdmr import MDMR as MDMR
+from .methods.feature_space.mfs_mcdm import MFSMCDM as MFSMCDM
 from .methods.feature_space.mhsl import MHSL as MHSL
 from .methods.feature_space.mifs import MIFS as MIFS
 from .methods.feature_space.mim import MIM as MIM

@@ -26,12 +26,14 @@ def discretised(X: Any, rule: str | None) -> Any:
 
     "mean_std": in three at x̄ ± σ, as in the text of Sun 2017 (section 4.3.1). "published_code": in three at x̄ ± σ/2,
     edges rounded to three decimals, as the author's program does. "equal_frequency": in five of about as many rows
-    each. None: X holds discrete values already, and is returned unchanged.
+    each. "median": in two. None: X holds discrete values already, and is returned unchanged.
     """
     if rule is None:
         return X
     if rule == "equal_frequency":
         return equal_frequency(X, 5)
+    if rule == "median":
+        return equal_frequency(X, 2)
     if rule == "published_code":
         return at_deviations(X, (0.5,), decimals=3)
     return at_deviations(X, (1.0,))

@@ -9,14 +9,28 @@ import scipy.optimize
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import CSFS, MIFS, PCA, READER, RFS, SCCA, ComposedClassifier, FScore, LeastSquares, LocalMLFS, Wrapper
+from mlcdr import (
+    CSFS,
+    GRRO,
+    MFSMCDM,
+    MIFS,
+    PCA,
+    READER,
+    RFS,
+    SCCA,
+    ComposedClassifier,
+    FScore,
+    LeastSquares,
+    LocalMLFS,
+    Wrapper,
+)
 from mlcdr.methods.feature_space import mifs, scca
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 
-SELECTORS = (FScore(), RFS(), CSFS(), MIFS(), READER(random_state=0, algorithm="alternating"))
+SELECTORS = (FScore(), RFS(), CSFS(), MIFS(), GRRO(), READER(random_state=0, algorithm="alternating"))
 
 
 def fisher(x: np.ndarray, y: np.ndarray) -> float:
@@ -218,7 +232,7 @@ def test_sparse_rows_are_as_dense_ones_and_a_constant_feature_never_leads(step, 
     assert scores[~X.any(axis=0)].max(initial=0) <= 1e-6 * scores.max()
 
 
-@pytest.mark.parametrize("step", [*SELECTORS, SCCA(n_components=4)], ids=lambda step: type(step).__name__)
+@pytest.mark.parametrize("step", [*SELECTORS, MFSMCDM(), SCCA(n_components=4)], ids=lambda step: type(step).__name__)
 def test_those_that_say_so_learn_from_unlabelled_rows_and_no_others(step):
     X, Y, unlabelled = data()
     found = []
