@@ -68,6 +68,7 @@ from .methods.feature_space.lrfs import LRFS as LRFS
 from .methods.feature_space.lpp import LPP as LPP
 from .methods.feature_space.mddm import MDDM as MDDM
 from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
+from .methods.feature_space.mdfs import MDFS as MDFS
 from .methods.feature_space.mdmr import MDMR as MDMR
 from .methods.feature_space.mfs_mcdm import MFSMCDM as MFSMCDM
 from .methods.feature_space.mhsl import MHSL as MHSL

@@ -46,6 +46,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rfs": "mlcdr.methods.feature_space.rfs:RFS",
         "csfs": "mlcdr.methods.feature_space.csfs:CSFS",
         "mifs": "mlcdr.methods.feature_space.mifs:MIFS",
+        "mdfs": "mlcdr.methods.feature_space.mdfs:MDFS",
         "mfs_mcdm": "mlcdr.methods.feature_space.mfs_mcdm:MFSMCDM",
         "reader": "mlcdr.methods.feature_space.reader:READER",
         "mim": "mlcdr.methods.feature_space.mim:MIM",

@@ -35,6 +35,17 @@ def heat_graph(X: Any, p: int, sigma: float) -> sp.csr_array:
     return _symmetric(i, j, np.exp(-_squared_distances(X, i, j) / sigma**2), n)
 
 
+def neighbour_graph(X: Any, p: int) -> sp.csr_array:
+    """S_ij = 1 where two rows of X (N×d, dense or CSR) are among the p nearest of each other, ½ where only one is.
+
+    Neighbours, ties and cost as for `heat_graph`.
+    """
+    X = sp.csr_array(X) if sp.issparse(X) else X
+    n = X.shape[0]
+    nearest = Neighbours(X).nearest(X, min(p, n - 1), leave_out_itself=True)
+    return sp.csr_array((nearest + nearest.T) / 2)
+
+
 def _squared_distances(X: Any, i: NDArray[np.intp], j: NDArray[np.intp]) -> Array:
     """‖x_i − x_j‖² of pairs of rows, of the differences themselves: exact for whole numbers, 0 for duplicates."""
     squares = np.empty(len(i))

@@ -99,11 +99,18 @@ def _lower_scatter(X: Any, h: Array) -> Array:
 class Penalised:
     """Penalised least squares of rows X (n×d) that are solved again and again, as weights, penalty and targets change.
 
-    `quadratic` (d×d): Q, or None for 0. `scatter` (d×d): XᵀHX, where it is known, of an H that does not change.
+    `quadratic` (d×d): Q, or None for 0. `scatter` (d×d): XᵀHX, where it is known, of an H that does not change; its
+    lower triangle is enough. `origin` (d,): the rows are those of X less this, so that a sparse X need not be centred.
     """
 
-    def __init__(self, X: Any, quadratic: Array | None = None, scatter: Array | None = None):
-        self._X, self._quadratic, self._scatter = X, quadratic, scatter
+    def __init__(
+        self,
+        X: Any,
+        quadratic: Array | None = None,
+        scatter: Array | None = None,
+        origin: Array | None = None,
+    ):
+        self._X, self._quadratic, self._scatter, self._origin = X, quadratic, scatter, origin
 
     def solve(self, h: Array, penalty: Array, target: Array) -> Array:
         """W (d×k) that minimises Σ h_i‖W'x_i − t_i‖² + Σ penalty_j‖W_j‖² + Tr(WᵀQW).
@@ -116,14 +123,37 @@ class Penalised:
         X, quadratic = self._X, self._quadratic
         n, d = X.shape
         if quadratic is None and n < d:
-            inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
-            solve = _by_cholesky(inner, 1 / h)
-            return self._from_rows(h, penalty, target) if solve is None else (X.T @ solve(target)) / penalty[:, None]
-        matrix = _lower_scatter(X, h) if self._scatter is None else self._scatter
+            solve = _by_cholesky(self._outer(1 / penalty), 1 / h)
+            if solve is None:
+                return self._from_rows(h, penalty, target)
+            return self._transposed(solve(target)) / penalty[:, None]
+        matrix = self._inner(h) if self._scatter is None else self._scatter
         if quadratic is not None:
             matrix = matrix + quadratic.T  # in the same order in memory, and symmetric
         solve = _by_cholesky(matrix, penalty)
-        return self._from_rows(h, penalty, target) if solve is None else solve(X.T @ (h[:, None] * target))
+        return self._from_rows(h, penalty, target) if solve is None else solve(self._transposed(h[:, None] * target))
+
+    def _outer(self, weights: Array) -> Array:
+        """X diag(weights) Xᵀ (n×n)."""
+        X, origin = self._X, self._origin
+        outer = (X @ (sp.diags_array(weights) @ X.T)).toarray() if sp.issparse(X) else (X * weights) @ X.T
+        if origin is not None:
+            level = X @ (weights * origin)
+            outer -= level[:, None] + level - weights @ origin**2
+        return outer
+
+    def _inner(self, h: Array) -> Array:
+        """Xᵀ diag(h) X (d×d), of which only the lower triangle is defined."""
+        found, origin = _lower_scatter(self._X, h), self._origin
+        if origin is not None:
+            total = self._X.T @ h
+            found -= np.outer(total, origin) + np.outer(origin, total) - h.sum() * np.outer(origin, origin)
+        return found
+
+    def _transposed(self, rows: Array) -> Array:
+        """XᵀA (d×k)."""
+        product = self._X.T @ rows
+        return product if self._origin is None else product - np.outer(self._origin, rows.sum(axis=0))
 
     def _from_rows(self, h: Array, penalty: Array, target: Array) -> Array:
         """As `solve`, by least squares in the row space: there rows √h(x, t) stand above those of the roots of Q and of
@@ -144,6 +174,8 @@ class Penalised:
     def _axes(self) -> _RowAxes:
         """Those of X and of the root of Q."""
         rows, quadratic = sums.dense(self._X), self._quadratic
+        if self._origin is not None:
+            rows = rows - self._origin
         if quadratic is not None:
             unit = inverse_root(np.diag(quadratic))
             rows = np.vstack([rows, _root(quadratic * unit * unit[:, None]) / np.where(unit > 0, unit, 1.0)])

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from mlcdr import (
     CSFS,
     GRRO,
+    MDFS,
     MFSMCDM,
     MIFS,
     PCA,
@@ -30,7 +31,7 @@ from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 
-SELECTORS = (FScore(), RFS(), CSFS(), MIFS(), GRRO(), READER(random_state=0, algorithm="alternating"))
+SELECTORS = (FScore(), RFS(), CSFS(), MIFS(), MDFS(), GRRO(), READER(random_state=0, algorithm="alternating"))
 
 
 def fisher(x: np.ndarray, y: np.ndarray) -> float:
@@ -174,9 +175,15 @@ def test_objectives_do_not_rise_on_fifty_problems():
         alpha, beta, gamma = 10.0 ** np.random.default_rng(seed).uniform(-1, 1, 3)
         slack = sum(X.shape) * np.sqrt(row_sparse.EPSILON)
         mifs_step = MIFS(alpha=alpha, beta=beta, gamma=gamma, n_components=2, tol=0, max_iter=8)
-        for step in (RFS(alpha=alpha, tol=0, max_iter=20), CSFS(alpha=alpha, tol=0, max_iter=20), mifs_step):
+        mdfs_step = MDFS(alpha=alpha, beta=beta, gamma=gamma, tol=0, max_iter=20)
+        for step in (
+            RFS(alpha=alpha, tol=0, max_iter=20),
+            CSFS(alpha=alpha, tol=0, max_iter=20),
+            mifs_step,
+            mdfs_step,
+        ):
             found = fit_with(step, X, Y, unlabelled).objective_
-            first = int(step is mifs_step)  # the very first weights, of 1, majorise nothing there
+            first = int(step in (mifs_step, mdfs_step))  # the very first weights, of 1, majorise nothing there
             assert (np.diff(found)[first:] <= 1e-9 * found[0] + slack).all(), (seed, step)
 
 

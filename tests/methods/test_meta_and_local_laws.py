@@ -34,6 +34,7 @@ METHODS: dict[str, Any] = {
     "RFS": steps(mlcdr.RFS(5)),
     "CSFS": steps(mlcdr.CSFS(5)),
     "MIFS": steps(mlcdr.MIFS(5, sigma=3.0, max_iter=10)),
+    "MDFS": steps(mlcdr.MDFS(5, max_iter=10)),
     "MFS-MCDM": steps(mlcdr.MFSMCDM(5)),
     "GRRO": steps(mlcdr.GRRO(5)),
     "SCCA": steps(mlcdr.SCCA(3)),

@@ -1,4 +1,4 @@
-"""MFS-MCDM and GRRO: outputs of public programs, their formulas by loops, and features and labels of no use."""
+"""MFS-MCDM, GRRO and MDFS: outputs of public programs, their formulas written out, features and labels of no use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import solve_sylvester
 
-from mlcdr import GRRO, MFSMCDM
+from mlcdr import GRRO, MDFS, MFSMCDM
 from mlcdr.methods.feature_space.grro import _label_distances
 from mlcdr.methods.feature_space.mfs_mcdm import closeness
+from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.discretise import discretised
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -146,6 +147,118 @@ def test_grro_shares_the_spectrum_among_its_weights(monkeypatch):
         shared = GRRO(alpha=alpha).fit_moments(moments).scores_
         np.testing.assert_array_equal(shared, GRRO(alpha=alpha).fit(X, Y).scores_)
     assert len(calls) == 3
+
+
+# Largest differences found, relative to ‖W‖: 2e-4 (raw; as much as two starts of the program differ), 5e-6 (zscore);
+# of the objective 2e-11, 4e-13.
+@pytest.mark.parametrize(("features", "close"), [("raw", 1e-3), ("zscore", 2e-5)])
+def test_mdfs_is_its_authors_program(given, features, close):
+    X, Y, put_out = given("emotions")
+    if features == "zscore":
+        X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    fitted = MDFS(gamma=0.1, n_neighbors=5, tol=1e-11, max_iter=500).fit(X, Y)
+    key, W = f"mdfs_qust_{features}", put_out[f"mdfs_qust_{features}_tight_W"]
+    graph = graphs.neighbour_graph(X, 5)
+    np.testing.assert_array_equal(graphs.degrees(graph), put_out[f"{key}_Ldiag"])
+    np.testing.assert_allclose(fitted.objective_[-1], put_out[f"{key}_tight_obj"][-1], rtol=1e-9)
+    assert np.linalg.norm(fitted.coef_ - W) < close * np.linalg.norm(W)
+    np.testing.assert_array_equal(fitted.ranking_, put_out[f"{key}_tight_rank"])
+
+
+@pytest.mark.parametrize("name", ["scene", "medical"])
+def test_mdfs_goes_below_where_its_authors_program_stops(given, name):
+    """It stops at a relative change of 1e-3. Its graph of rows differs for 16 and 14 rows, which are duplicates."""
+    X, Y, put_out = given(name)
+    fitted = MDFS(gamma=0.1, n_neighbors=Y.shape[1] - 1, max_iter=15).fit(X, Y)
+    for seed in (1, 2):
+        reached = put_out[f"mdfs_qust_raw_seed{seed}_obj"][-1]
+        assert 0.999 * reached < fitted.objective_[-1] < reached
+
+
+def graph_by_loops(X, p):
+    """S of the p nearest rows, one row at a time."""
+    n = len(X)
+    S = np.zeros((n, n))
+    for i in range(n):
+        near = sorted((round(np.sum((X[i] - X[j]) ** 2), 9), j) for j in range(n) if j != i)
+        for _, j in near[:p]:
+            S[i, j] += 0.5
+            S[j, i] += 0.5
+    return S
+
+
+@pytest.mark.parametrize("form", [np.asarray, as_sparse], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["plain", "dependent", "wide", "sparse counts"])
+@pytest.mark.parametrize("label_neighbors", [None, 2])
+def test_mdfs_takes_the_steps_of_plain_solves(name, form, label_neighbors):
+    X, Y = problem(name)
+    X, Y = X[:40] + 2, Y[:40].astype(float)
+    n, k = Y.shape
+    alpha, beta, gamma = 0.7, 0.4, 0.9
+    S, S0 = graph_by_loops(X, 3), graph_by_loops(Y.T, label_neighbors or k)
+    L, L0 = np.diag(S.sum(axis=0)) - S, np.diag(S0.sum(axis=0)) - S0
+    H = np.eye(n) - 1 / n
+    W, D, objective = np.zeros((X.shape[1], k)), np.eye(X.shape[1]), []
+    for _ in range(4):
+        system = np.kron(np.eye(k), L + alpha * H + alpha * np.eye(n)) + np.kron(beta * L0, np.eye(n))
+        F = np.linalg.solve(system, (alpha * H @ X @ W + alpha * Y).ravel(order="F")).reshape(n, k, order="F")
+        W = np.linalg.solve(alpha * X.T @ H @ X + gamma * D, alpha * X.T @ H @ F)
+        D = np.diag(row_sparse.weights(W))
+        smooth = np.trace(F.T @ L @ F) + beta * np.trace(F @ L0 @ F.T)
+        fit = np.sum((H @ (X @ W - F)) ** 2) + np.sum((F - Y) ** 2)
+        objective.append(smooth + alpha * fit + gamma * np.linalg.norm(W, axis=1).sum())
+    given = {"alpha": alpha, "beta": beta, "gamma": gamma, "n_neighbors": 3, "n_label_neighbors": label_neighbors}
+    found = MDFS(**given, tol=0, max_iter=4).fit(form(X), form(Y))
+    np.testing.assert_allclose(found.objective_, objective, rtol=1e-9)
+    np.testing.assert_allclose(found.coef_, W, atol=1e-8)
+
+
+def test_mdfs_reaches_the_same_minimum_by_any_weights_of_its_first_step(monkeypatch):
+    """The problem is convex: what the first F and W are makes no difference in the end."""
+    X, Y = problem("plain")
+    expected = MDFS(tol=1e-13, max_iter=3000).fit(X, Y)
+    solve, calls = row_sparse.Penalised.solve, []
+
+    def other_start(self, h, penalty, target):
+        calls.append(penalty)
+        start = np.random.default_rng(0).uniform(0.1, 10, len(penalty))
+        return solve(self, h, start if len(calls) == 1 else penalty, target)
+
+    monkeypatch.setattr(row_sparse.Penalised, "solve", other_start)
+    found = MDFS(tol=1e-13, max_iter=3000).fit(X, Y)
+    assert len(calls) > 2
+    np.testing.assert_allclose(found.objective_[-1], expected.objective_[-1], rtol=1e-9)
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3 * np.abs(expected.coef_).max())
+
+
+@pytest.mark.parametrize("present", [0, 1])
+def test_mdfs_of_labels_that_do_not_vary_has_no_weights(present):
+    X, _ = problem("plain")
+    fitted = MDFS(max_iter=5).fit(X, np.full((len(X), 3), present))
+    np.testing.assert_allclose(fitted.scores_, 0, atol=1e-9)
+    np.testing.assert_allclose(MDFS(max_iter=5).fit(X, np.full((len(X), 1), present)).scores_, 0, atol=1e-9)
+
+
+def test_an_offset_of_the_features_changes_nothing_in_mdfs():
+    for name in ("plain", "wide"):
+        X, Y = problem(name)
+        expected = MDFS(max_iter=10).fit(X, Y).coef_
+        for rows in (X + 1e5, sp.csr_array(X + 1e5), sp.csr_array(X + 3)):
+            np.testing.assert_allclose(MDFS(max_iter=10).fit(rows, Y).coef_, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, as_sparse], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("n", "penalty"), [(9, 1.0), (30, 1.0), (9, 1e-17), (30, 1e-17)])
+def test_penalised_least_squares_less_an_origin(n, penalty, form):
+    """On either side, and where rounding hides the penalty."""
+    rng = np.random.default_rng(0)
+    X, T, origin = rng.standard_normal((n, 12)), rng.standard_normal((n, 3)), rng.standard_normal(12)
+    X[:, 3] = X[:, 2]
+    origin[3] = origin[2]
+    h, penalties = rng.uniform(1, 2, n), np.full(12, penalty)
+    expected = row_sparse.Penalised(X - origin).solve(h, penalties, T)
+    found = row_sparse.Penalised(form(X), origin=origin).solve(h, penalties, T)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", [MFSMCDM(), GRRO(), GRRO(alpha=1e8)], ids=str)
