@@ -71,6 +71,7 @@ from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
 from .methods.feature_space.mdfs import MDFS as MDFS
 from .methods.feature_space.mdmr import MDMR as MDMR
 from .methods.feature_space.mfs_mcdm import MFSMCDM as MFSMCDM
+from .methods.feature_space.mgfs import MGFS as MGFS
 from .methods.feature_space.mhsl import MHSL as MHSL
 from .methods.feature_space.mifs import MIFS as MIFS
 from .methods.feature_space.mim import MIM as MIM

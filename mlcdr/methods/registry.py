@@ -48,6 +48,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mifs": "mlcdr.methods.feature_space.mifs:MIFS",
         "mdfs": "mlcdr.methods.feature_space.mdfs:MDFS",
         "mfs_mcdm": "mlcdr.methods.feature_space.mfs_mcdm:MFSMCDM",
+        "mgfs": "mlcdr.methods.feature_space.mgfs:MGFS",
         "reader": "mlcdr.methods.feature_space.reader:READER",
         "mim": "mlcdr.methods.feature_space.mim:MIM",
         "jmi": "mlcdr.methods.feature_space.jmi:JMI",

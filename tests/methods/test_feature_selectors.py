@@ -14,6 +14,7 @@ from mlcdr import (
     GRRO,
     MDFS,
     MFSMCDM,
+    MGFS,
     MIFS,
     PCA,
     READER,
@@ -239,7 +240,9 @@ def test_sparse_rows_are_as_dense_ones_and_a_constant_feature_never_leads(step, 
     assert scores[~X.any(axis=0)].max(initial=0) <= 1e-6 * scores.max()
 
 
-@pytest.mark.parametrize("step", [*SELECTORS, MFSMCDM(), SCCA(n_components=4)], ids=lambda step: type(step).__name__)
+@pytest.mark.parametrize(
+    "step", [*SELECTORS, MFSMCDM(), MGFS(), SCCA(n_components=4)], ids=lambda step: type(step).__name__
+)
 def test_those_that_say_so_learn_from_unlabelled_rows_and_no_others(step):
     X, Y, unlabelled = data()
     found = []

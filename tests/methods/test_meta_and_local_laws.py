@@ -36,6 +36,7 @@ METHODS: dict[str, Any] = {
     "MIFS": steps(mlcdr.MIFS(5, sigma=3.0, max_iter=10)),
     "MDFS": steps(mlcdr.MDFS(5, max_iter=10)),
     "MFS-MCDM": steps(mlcdr.MFSMCDM(5)),
+    "MGFS": steps(mlcdr.MGFS(5)),
     "GRRO": steps(mlcdr.GRRO(5)),
     "SCCA": steps(mlcdr.SCCA(3)),
     "HSL": steps(mlcdr.HSL(3)),

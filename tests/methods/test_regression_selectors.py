@@ -1,4 +1,4 @@
-"""MFS-MCDM, GRRO and MDFS: outputs of public programs, their formulas written out, features and labels of no use."""
+"""MFS-MCDM, MGFS, GRRO, MDFS: outputs of public programs, their formulas written out, features and labels of no use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import solve_sylvester
 
-from mlcdr import GRRO, MDFS, MFSMCDM
+from mlcdr import GRRO, MDFS, MFSMCDM, MGFS
 from mlcdr.methods.feature_space.grro import _label_distances
-from mlcdr.methods.feature_space.mfs_mcdm import closeness
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.discretise import discretised
 from mlcdr.numerics.moments import Moments
@@ -47,11 +46,11 @@ def scaled(X):
 # Largest differences found: 3e-12 (emotions, raw), 3e-13 (scene), 2e-14 (medical).
 @pytest.mark.parametrize("features", ["raw", "minmax"])
 @pytest.mark.parametrize("name", ["emotions", "scene", "medical"])
-def test_weights_and_closeness_of_mfs_mcdm_are_the_programs(given, name, features):
-    """The program leaves out the labels' weights and the lengths of columns, which are checked by the loops below."""
+def test_mfs_mcdm_is_its_authors_program(given, name, features):
+    """As others distribute it, with α = 1."""
     X, Y, put_out = given(name)
-    fitted = MFSMCDM(alpha=1.0).fit(X if features == "raw" else scaled(X), Y)
-    np.testing.assert_allclose(closeness(fitted.coef_), put_out[f"mfsmcdm_{features}_closeness"], atol=1e-10)
+    fitted = MFSMCDM(alpha=1.0, variant="published_code").fit(X if features == "raw" else scaled(X), Y)
+    np.testing.assert_allclose(fitted.scores_, put_out[f"mfsmcdm_{features}_closeness"], atol=1e-10)
 
 
 # Largest differences found: W 1e-17 (of 9e-4), information 1e-15, D 2e-15, scores 5e-19 (before they are rounded).
@@ -98,11 +97,51 @@ def test_mfs_mcdm_takes_weights_with_their_sign_and_no_label_without_entropy():
     y = (rng.random(80) < 0.4).astype(float)
     X = np.column_stack([rng.standard_normal(80), y, -3 * y, np.zeros(80)])
     Y = np.column_stack([y, np.zeros(80), np.ones(80)])
-    fitted = MFSMCDM().fit(X, Y)
+    fitted = MFSMCDM(alpha=1.0).fit(X, Y)
     assert np.argmin(fitted.coef_[:, 0]) == fitted.ranking_[-1] == 2
     assert fitted.scores_[2] == 0
-    np.testing.assert_array_equal(fitted.scores_, MFSMCDM().fit(X, Y[:, :1]).scores_)
+    np.testing.assert_array_equal(fitted.scores_, MFSMCDM(alpha=1.0).fit(X, Y[:, :1]).scores_)
     np.testing.assert_array_equal(MFSMCDM().fit(X, Y[:, 1:]).scores_, 0.0)
+
+
+def test_mgfs_has_the_numbers_of_the_papers_example():
+    """As a notebook of others shows them (github.com/CJC-ds/mgfs), which iterates to 1e-8. Largest difference: 4e-9."""
+    X = np.array(
+        [
+            [0.0347, 0.0897, 0.0912, -73.3024, 6.2152],
+            [0.0814, 0.2727, 0.0857, -62.5844, 3.1832],
+            [0.1105, 0.2736, 0.0844, -65.2353, 2.7950],
+        ]
+    )
+    Y = np.array([[0, 1, 1], [1, 0, 0], [0, 1, 0]])
+    fitted = MGFS().fit(X, Y)
+    expected = [0.17799211, 0.17996626, 0.22105117, 0.19496132, 0.22602913]
+    np.testing.assert_allclose(fitted.scores_, expected, atol=2e-8)
+    assert fitted.ranking_.tolist() == [4, 2, 3, 1, 0]
+
+
+@pytest.mark.parametrize("form", [np.asarray, as_sparse], ids=["dense", "sparse"])
+@pytest.mark.parametrize("damping", [0.0, 0.5, 0.99])
+@pytest.mark.parametrize("name", ["plain", "dependent", "scales", "wide", "sparse counts"])
+def test_mgfs_is_a_long_walk(name, damping, form):
+    X, Y = problem(name)
+    d, k = X.shape[1], Y.shape[1]
+    vary = [[np.ptp(x) > 0 and np.ptp(y) > 0 for y in Y.T] for x in X.T]
+    R = [[1 - np.corrcoef(X[:, i], Y[:, j])[0, 1] if vary[i][j] else 1.0 for j in range(k)] for i in range(d)]
+    E = np.array([[np.linalg.norm(np.subtract(a, b)) for b in R] for a in R])
+    walk, steps = np.full(d, 1 / d), E / E.sum(axis=1, keepdims=True)
+    for _ in range(3000):
+        walk = damping * walk @ steps + (1 - damping) / d
+    fitted = MGFS(damping=damping).fit(form(X), form(Y))
+    np.testing.assert_allclose(fitted.scores_, walk, atol=1e-9)
+    np.testing.assert_allclose(fitted.scores_.sum(), 1, atol=1e-10)
+
+
+def test_mgfs_of_features_that_do_not_differ_tells_none_from_another():
+    X, Y = problem("plain")
+    np.testing.assert_array_equal(MGFS().fit(X, np.zeros_like(Y)).scores_, 1 / X.shape[1])
+    np.testing.assert_array_equal(MGFS().fit(X[:, :1], Y).scores_, 1)
+    np.testing.assert_array_equal(MGFS().fit(X[:, [2, 2, 2]], Y).scores_, 1 / 3)
 
 
 @pytest.mark.parametrize("form", [np.asarray, as_sparse], ids=["dense", "sparse"])
@@ -261,7 +300,7 @@ def test_penalised_least_squares_less_an_origin(n, penalty, form):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("estimator", [MFSMCDM(), GRRO(), GRRO(alpha=1e8)], ids=str)
+@pytest.mark.parametrize("estimator", [MFSMCDM(), MGFS(), GRRO(), GRRO(alpha=1e8)], ids=str)
 def test_copies_of_a_feature_have_equal_scores(estimator):
     for seed in range(5):
         X, Y = problem("plain", seed)

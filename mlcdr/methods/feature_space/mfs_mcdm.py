@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
-from mlcdr.methods.constraints import POSITIVE, parameter
+from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.regression import coefficients, constant_coefficients
@@ -27,13 +27,15 @@ class MFSMCDM(FeatureSelector):
     one whose weights are all 0, decides nothing; where all do, the scores are 0. Scores are rounded to 12 digits, so
     that copies of a feature are equal.
 
-    Public programs have α = 1 and α = 10, and leave out w and the lengths of the columns of D by what looks like a
+    In the authors' program V is D: the lengths are left out, and w is computed and then overwritten, which looks like a
     slip. Cost: that of a ridge regression without intercept, shared with it; and dK.
 
     Parameters
     ----------
     alpha : float
-        α > 0.
+        α > 0; 10 in the authors' program.
+    variant : {"text", "published_code"}
+        The V of the text, or of the authors' program.
 
     Attributes
     ----------
@@ -41,20 +43,26 @@ class MFSMCDM(FeatureSelector):
         D.
     """
 
-    alpha: float = parameter(1.0, POSITIVE)
+    alpha: float = parameter(10.0, POSITIVE)
+    variant: str = parameter("text", one_of("text", "published_code"))
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         raw = moments.uncentred()
         of_one = constant_coefficients(raw, self.alpha)
         D = coefficients(raw, self.alpha) + np.outer(of_one, moments.mean_y)
-        share = np.clip(moments.mean_y, 0.0, 1.0)
-        entropy = entr(share) + entr(1.0 - share)
-        lengths = np.linalg.norm(D, axis=0)
-        weight = np.divide(entropy, lengths, out=np.zeros_like(entropy), where=lengths > 0)
-        return np.round(closeness(weight * D), 12), {"coef_": D}
+        V = D if self.variant == "published_code" else D * _weights(D, moments.mean_y)
+        return np.round(_closeness(V), 12), {"coef_": D}
 
 
-def closeness(V: Array) -> Array:
+def _weights(D: Array, mean: Array) -> Array:
+    """The entropy of each label, by its length in D (K,)."""
+    share = np.clip(mean, 0.0, 1.0)
+    entropy = entr(share) + entr(1.0 - share)
+    lengths = np.linalg.norm(D, axis=0)
+    return np.divide(entropy, lengths, out=np.zeros_like(entropy), where=lengths > 0)
+
+
+def _closeness(V: Array) -> Array:
     """Of alternatives (d×K), how near each is to the best in all criteria, from 0 to 1; 0 where all are the same."""
     if not V.size:
         return np.zeros(len(V))
