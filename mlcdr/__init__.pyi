@@ -64,8 +64,8 @@ from .methods.feature_space.grro import GRRO as GRRO
 from .methods.feature_space.hsl import HSL as HSL
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
-from .methods.feature_space.lrfs import LRFS as LRFS
 from .methods.feature_space.lpp import LPP as LPP
+from .methods.feature_space.lrfs import LRFS as LRFS
 from .methods.feature_space.mddm import MDDM as MDDM
 from .methods.feature_space.mddm_filled import FilledMDDM as FilledMDDM
 from .methods.feature_space.mdfs import MDFS as MDFS
