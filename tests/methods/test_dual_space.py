@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.metrics import mutual_info_score
+from sklearn.metrics.pairwise import cosine_similarity
 
 from mlcdr import DDSR, IDSR, PCA, ComposedClassifier, ConfigError, LeastSquares, Maximise
 from mlcdr.execution.computing import Computer
@@ -22,18 +24,53 @@ from tests.methods.problems import NAMES, as_sparse, problem
 
 ALL = [DDSR, IDSR]
 CORRELATION = "correlation"
+COSINE, INFORMATION, UNCERTAINTY = NOT_CENTRED = ("cosine", "mutual_information", "symmetric_uncertainty")
 
 
 def dependencies(A, B, dependency):
-    """The matrix of covariances or correlations of the columns of A with those of B, entry by entry."""
+    """The matrix of dependencies of the columns of A with those of B, entry by entry."""
     matrix = np.zeros((A.shape[1], B.shape[1]))
     for i, a in enumerate(A.T):
-        for j, b in enumerate(B.T):
-            matrix[i, j] = np.mean((a - a.mean()) * (b - b.mean()))
-            if dependency == "correlation":
-                varies = np.ptp(a) > 0 and np.ptp(b) > 0
-                matrix[i, j] = matrix[i, j] / (a.std() * b.std()) if varies else 0
+        for j, b in enumerate(B.T.astype(float)):
+            matrix[i, j] = dependency_of(a, b, dependency)
     return matrix
+
+
+def dependency_of(a, b, dependency):
+    """One entry, as its words say; numeric features are cut in three for what counts values."""
+    covariance = np.mean((a - a.mean()) * (b - b.mean()))
+    if dependency == "covariance":
+        return covariance
+    if dependency == CORRELATION:
+        varies = np.ptp(a) > 0 and np.ptp(b) > 0
+        return covariance / (a.std() * b.std()) if varies else 0
+    if dependency == COSINE:
+        return a @ b / (np.linalg.norm(a) * np.linalg.norm(b)) if a.any() and b.any() else 0
+    cut = in_three(a)
+    information = 0.0
+    for u in set(cut):
+        for v in set(b):
+            both = np.mean([p == u and q == v for p, q in zip(cut, b, strict=True)])
+            if both > 0:
+                information += both * np.log2(both / (np.mean(cut == u) * np.mean(b == v)))
+    if dependency == INFORMATION:
+        return information
+    entropies = bits(cut) + bits(b)
+    return 2 * information / entropies if entropies > 0 else 0
+
+
+def in_three(a):
+    """0 below the mean less a standard deviation, 2 from the mean and one on, else 1; two values stay."""
+    if len(set(a)) <= 2:
+        return a
+    low, high = a.mean() - a.std(ddof=1), a.mean() + a.std(ddof=1)
+    return np.array([sum([value >= low, value >= high]) for value in a])
+
+
+def bits(values):
+    """The entropy."""
+    shares = [np.mean(values == value) for value in set(values)]
+    return -sum(share * np.log2(share) for share in shares)
 
 
 def by_the_paper(space, X, Y, d, k):
@@ -58,6 +95,7 @@ def scores_by_the_paper(space, X, Y, new, d, k):
     [
         *[(DDSR(3), 3, 3), (DDSR(0.5), 3, 3), (DDSR(), 5, 5), (IDSR(4, 2), 4, 2), (IDSR(0.2, 0.4), 3, 2)],
         *[(IDSR(), 17, 6), (DDSR(3, CORRELATION), 3, 3), (DDSR(None, CORRELATION), 5, 5)],
+        *[(DDSR(m, each), m or 5, m or 5) for each in NOT_CENTRED for m in (3, None)],
         *[(IDSR(4, 2, CORRELATION), 4, 2), (IDSR(0.2, 5, CORRELATION), 3, 5), (IDSR(None, None, CORRELATION), 17, 6)],
     ],
     ids=str,
@@ -131,6 +169,67 @@ def test_directions_of_correlations_diagonalise_them_whatever_the_scales(cls, na
     assert np.max(np.abs(U[constant]), initial=0.0) < 1e-14
     rescaled = cls(dependency=CORRELATION).fit(X * 10.0 ** (np.arange(X.shape[1]) % 5) + 3, Y)
     np.testing.assert_allclose(rescaled.directions_, V, atol=1e-6)
+
+
+@pytest.mark.parametrize("dependency", ["covariance", CORRELATION, *NOT_CENTRED])
+@pytest.mark.parametrize("name", ["plain", "dependent", "scales", "sparse counts"])
+def test_ddsr_decomposes_the_dependencies_entry_by_entry(name, dependency):
+    """UΣV is the matrix of the words of each; a label or a feature that says nothing takes no part."""
+    X, Y = problem(name)
+    Y = np.column_stack([Y, np.ones(len(Y), dtype=np.uint8)])
+    space = DDSR(dependency=dependency).fit(X, Y)
+    C = dependencies(X, Y, dependency) * (len(X) if dependency == "covariance" else 1)
+    U, V, size = space.feature_directions_, space.directions_, np.linalg.norm(C)
+    rank = U.shape[1]
+    np.testing.assert_allclose(space.singular_values_, np.linalg.svd(C, compute_uv=False), atol=1e-12 * size)
+    np.testing.assert_allclose(U * space.singular_values_[:rank] @ V[:rank], C, atol=1e-11 * size)
+    np.testing.assert_allclose(V[:rank, 4], 0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["plain", "sparse counts"])
+def test_dependencies_are_scikit_learns(name):
+    """The largest differences of the matrices: 1e-16 of cosines, 2e-16 of information."""
+    X, Y = problem(name)
+    X = np.round(X)
+    moments, k = Moments.from_arrays(X, Y), Y.shape[1]
+    cosines = cosine_similarity(X.T, Y.T)
+    information = np.array([[mutual_info_score(x, y) for y in Y.T] for x in X.T]) / np.log(2)
+    for dependency, expected in ((COSINE, cosines), (INFORMATION, information)):
+        space = DDSR(k, dependency, discretise=None).fit_moments(moments)
+        U, V, s = space.feature_directions_, space.directions_, space.singular_values_
+        np.testing.assert_allclose(U * s[: U.shape[1]] @ V[: U.shape[1]], expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("dependency", NOT_CENTRED)
+@pytest.mark.parametrize("name", ["plain", "dependent", "wide", "sparse counts"])
+def test_other_dependencies_from_dense_sparse_and_downdated_moments_agree(name, dependency):
+    """Of the training rows one label has none, another all positives, and one feature is 0."""
+    X, Y = problem(name)
+    first = np.arange(len(Y)) < 9
+    Y = np.column_stack([Y, first, ~first]).astype(np.uint8)
+    X = np.column_stack([X, first * 3.7])
+    expected = DDSR(dependency=dependency).fit(X[9:], Y[9:])
+    U, rank = expected.feature_directions_, expected.feature_directions_.shape[1]
+    np.testing.assert_allclose(U[-1], 0, atol=1e-14)
+    for of_x, of_y in ((np.asarray, np.asarray), (as_sparse, as_sparse)):
+        all_rows = Moments.from_arrays(of_x(X), of_y(Y)).without(np.arange(9))
+        for space in (
+            DDSR(dependency=dependency).fit_moments(all_rows),
+            DDSR(dependency=dependency).fit(of_x(X[9:]), Y[9:]),
+        ):
+            np.testing.assert_allclose(space.singular_values_, expected.singular_values_, atol=1e-13)
+            np.testing.assert_allclose(space.feature_directions_, U, atol=1e-9)
+            np.testing.assert_allclose(space.directions_[:rank], expected.directions_[:rank], atol=1e-9)
+
+
+@pytest.mark.parametrize("dependency", NOT_CENTRED)
+def test_where_nothing_depends_there_is_a_clear_result(dependency):
+    X, Y = problem("plain")
+    for x, y in ((X, 0 * Y), (X, 0 * Y + 1), (0 * X, Y), (X, Y[:, :1]), (X[:3], Y[:3])):
+        model = ComposedClassifier(LeastSquares(), dual_space=DDSR(dependency=dependency)).fit(x, y)
+        assert np.isfinite(model.decision_function(x)).all()
+        if np.ptp(y) == 0:
+            np.testing.assert_array_equal(model.predict(x), y)
 
 
 @pytest.mark.parametrize("cls", ALL)
