@@ -93,6 +93,7 @@ from .methods.feature_space.wrapper import Wrapper as Wrapper
 from .methods.instance_space.cbmlc import CBMLC as CBMLC
 from .methods.instance_space.clmlc import CLMLC as CLMLC
 from .methods.instance_space.homer import HOMER as HOMER
+from .methods.label_space.bmad import BMaD as BMaD
 from .methods.label_space.cca import CanonicalCodes as CanonicalCodes
 from .methods.label_space.clems import CLEMS as CLEMS
 from .methods.label_space.compressed_sensing import CompressedSensing as CompressedSensing

@@ -83,6 +83,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "random_projection": "mlcdr.methods.label_space.random_projection:RandomProjection",
         "leml": "mlcdr.methods.label_space.leml:LEML",
         "clems": "mlcdr.methods.label_space.clems:CLEMS",
+        "bmad": "mlcdr.methods.label_space.bmad:BMaD",
     },
     "dual_space": {"ddsr": "mlcdr.methods.dual_space.ddsr:DDSR", "idsr": "mlcdr.methods.dual_space.idsr:IDSR"},
     "instance_space": {

@@ -51,6 +51,7 @@ METHODS: dict[str, Any] = {
     "READER-LE, classifier": mlcdr.ReaderLEClassifier(3, sigma=3.0, max_iter=5),
     "FaIE": codes(mlcdr.FaIE(3)),
     "CSSP": codes(mlcdr.CSSP(3, random_state=0)),
+    "BMaD": codes(mlcdr.BMaD(3)),
     "CBMLC": mlcdr.CBMLC(BR, 3, random_state=0),
     "CLMLC": mlcdr.CLMLC(BR, 3, meta_labels=None, random_state=0),
     "HOMER": mlcdr.HOMER(BR, k=2, random_state=0),
