@@ -38,6 +38,7 @@ from .methods.classifiers.lift import LIFT as LIFT
 from .methods.classifiers.llsf import LLSF as LLSF
 from .methods.classifiers.meta_label_chain import MetaLabelChain as MetaLabelChain
 from .methods.classifiers.mlknn import MLkNN as MLkNN
+from .methods.classifiers.mllem import MLLEM as MLLEM
 from .methods.classifiers.mlsf import MLSF as MLSF
 from .methods.classifiers.omikuji import Omikuji as Omikuji
 from .methods.classifiers.pairwise import CalibratedLabelRanking as CalibratedLabelRanking

@@ -123,6 +123,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "adaboost_mh": "mlcdr.methods.classifiers.adaboost_mh:AdaBoostMH",
         "dismec": "mlcdr.methods.classifiers.dismec:DiSMEC",
         "sleec": "mlcdr.methods.classifiers.sleec:SLEEC",
+        "mllem": "mlcdr.methods.classifiers.mllem:MLLEM",
         "omikuji": "mlcdr.methods.classifiers.omikuji:Omikuji",
         "libmultilabel": "mlcdr.methods.classifiers.libmultilabel:LibMultiLabelLinear",
         "rakel": "mlcdr.methods.ensembles.rakel:RAkEL",

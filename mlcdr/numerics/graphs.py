@@ -1,7 +1,8 @@
 """Sparse neighbour graphs of rows and of label sets, and their Laplacians: what manifold terms are made of.
 
 A graph is a symmetric CSR matrix S (N×N) of weights with at most 2pN entries and an empty diagonal; its Laplacian
-L = D − S, with D the diagonal of S's row sums, gives Tr(AᵀLA) = ½ Σ_ij S_ij‖A_i − A_j‖². Nothing here is N×N dense.
+L = D − S, with D the diagonal of S's row sums, gives Tr(AᵀLA) = ½ Σ_ij S_ij‖A_i − A_j‖². Nothing here is N×N dense
+(but for the eigenvectors of small graphs).
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 
 from mlcdr.numerics import sums
-from mlcdr.numerics.neighbours import Neighbours, nearest_label_sets
+from mlcdr.numerics.neighbours import Neighbours, mark_nearest, nearest_label_sets
 
 Array = NDArray[np.float64]
 
 _ENTRIES = 4_000_000  # of a block that is dense for a while
+_DENSE = 1500  # nodes of a graph whose Laplacian is decomposed as a dense matrix
 
 
 def heat_graph(X: Any, p: int, sigma: float) -> sp.csr_array:
@@ -80,6 +85,51 @@ def label_graph(Y: Any, p: int) -> sp.csr_array:
     return _symmetric(i, j, count_shared(Y, i, j) / (lengths[i] * lengths[j]), n)
 
 
+def nearest_graph(X: Any, p: int) -> sp.csr_array:
+    """S_ij = 1 where one row of X (N×d, dense or CSR) is among the p nearest of the other; as for `heat_graph`."""
+    p = min(p, X.shape[0] - 1)
+    if p < 1:
+        return sp.csr_array((X.shape[0],) * 2)
+    return _joined(Neighbours(X).nearest(X, p, leave_out_itself=True))
+
+
+def alike_graph(similarity: Array, p: int) -> sp.csr_array:
+    """S_ij = 1 where i is among the p others most similar to j, or j to i, by a symmetric matrix (N×N).
+
+    Equally similar ones are taken in their order, also where they have nothing in common.
+    """
+    n = len(similarity)
+    p = min(p, n - 1)
+    if p < 1:
+        return sp.csr_array((n, n))
+    distances = -similarity
+    np.fill_diagonal(distances, np.inf)
+    return _joined(sp.csr_array(mark_nearest(distances, p), dtype=np.float64))
+
+
+def laplacian_eigenvectors(graph: sp.csr_array, n: int, normalised: bool = False) -> tuple[Array, Array]:
+    """The n smallest eigenvalues that are not 0, ascending, of L (or of D⁻¹L), and their vectors of unit length (N×n).
+
+    There is an eigenvalue 0 for each connected part of the graph; of all others there may be fewer than n. Cost: 9N³;
+    from 1,500 nodes on, a sparse factorisation of L, and two solutions with it or so for each vector.
+    """
+    nodes = np.flatnonzero(degrees(graph) > 0)  # at all others, the vectors are 0
+    inner = sp.csr_array(graph[nodes][:, nodes])
+    inner.eliminate_zeros()  # a stored 0 would count as an edge
+    n_parts = int(connected_components(inner, directed=False)[0])
+    n = min(n, len(nodes) - n_parts)
+    L, D = laplacian(inner), sp.diags_array(degrees(inner)) if normalised else sp.eye_array(len(nodes))
+    if len(nodes) <= _DENSE or 2 * (n_parts + n) >= len(nodes):
+        values, found = scipy.linalg.eigh(L.toarray(), D.toarray(), subset_by_index=[0, n_parts + n - 1])
+    else:
+        start = np.random.default_rng(0).standard_normal(len(nodes))
+        values, found = eigsh(sp.csc_array(L), n_parts + n, sp.csc_array(D), sigma=-0.01, v0=start)
+    order = np.argsort(values)[n_parts:]
+    vectors = np.zeros((graph.shape[0], n))
+    vectors[nodes] = found[:, order] / np.linalg.norm(found[:, order], axis=0)
+    return values[order], vectors
+
+
 def count_shared(Y: sp.csr_array, i: NDArray[np.intp], j: NDArray[np.intp]) -> Array:
     """Number of labels that both rows of each pair have."""
     return np.asarray(Y[i].multiply(Y[j]).sum(axis=1)).ravel()
@@ -93,6 +143,11 @@ def degrees(graph: sp.csr_array) -> Array:
 def laplacian(graph: sp.csr_array) -> sp.csr_array:
     """L = D − S (N×N, CSR), positive semi-definite."""
     return sp.csr_array(sp.diags_array(degrees(graph)) - graph)
+
+
+def _joined(chosen: sp.csr_array) -> sp.csr_array:
+    """The graph of the pairs of which one has chosen the other."""
+    return sp.csr_array((chosen + chosen.T) > 0, dtype=np.float64)
 
 
 def _pairs(nearest: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

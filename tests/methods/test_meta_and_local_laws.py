@@ -47,6 +47,7 @@ METHODS: dict[str, Any] = {
     "MLSF": mlcdr.MLSF(BR, size=6, gamma=2.0),
     "LIFT": mlcdr.LIFT(mlcdr.Ridge(0.1), random_state=0),
     "LLSF": mlcdr.LLSF(mlcdr.Ridge(0.1)),
+    "MLLEM": mlcdr.MLLEM(3),
     "READER-LE": codes(mlcdr.ReaderLE(3, sigma=3.0, max_iter=5)),
     "READER-LE, classifier": mlcdr.ReaderLEClassifier(3, sigma=3.0, max_iter=5),
     "FaIE": codes(mlcdr.FaIE(3)),
