@@ -145,8 +145,8 @@ def _associations(Y: Any, tau: float) -> Any:
 def _gains(state: Any, candidates: Any) -> Array:
     """The gain of each candidate (K,), summed over the rows where it gains."""
     sums = sp.csr_array(state @ candidates.T)
-    gains = sums.data - candidates.sum(axis=1)[sums.indices]
-    return np.bincount(sums.indices, weights=np.maximum(gains, 0), minlength=candidates.shape[0])
+    gains = np.maximum(sums.data - candidates.sum(axis=1)[sums.indices], 0)
+    return np.bincount(sums.indices, gains, candidates.shape[0]).astype(np.float64)
 
 
 def _covered(state: Any, factor: Any) -> tuple[Any, Any]:
