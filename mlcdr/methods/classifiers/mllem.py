@@ -34,13 +34,14 @@ class MLLEM(MultilabelClassifier):
     the distance of the two points.
 
     The authors' programs rank labels, and predict no label sets. Here ρ is the distance within which the training rows
-    have as many labels as they should; `threshold: {r_cut: k}` and others take its place. A label that is the same in
-    all rows is left out, and predicted with that value. The programs ask for M + 2 vectors and leave out those of
-    eigenvalue 0, so that fewer than M stay where the graph has more than two parts; here M do. A part has dimensions of
-    its own, and all of it is at 0 in those of the others. Where the last eigenvalue equals the next, the last dimension
-    is arbitrary. MLC Toolbox is to join no labels without common rows, but takes out other edges than these; its graph
-    of rows by their labels has the same fault. Neither is here, nor are means of the nearest rows' points in place of
-    the regression.
+    have as many labels as they should; `threshold: {r_cut: k}` and others take its place. (Distances from different
+    labels are not on one scale: a threshold for each label, such as `maximise: f1`, brings a better F1.) A label that
+    is the same in all rows is left out, and predicted with that value. The programs ask for M + 2 vectors and leave out
+    those of eigenvalue 0, so that fewer than M stay where the graph has more than two parts; here M do. A part has
+    dimensions of its own, and all of it is at 0 in those of the others. Where the last eigenvalue equals the next, the
+    last dimension is arbitrary. MLC Toolbox is to join no labels without common rows, but takes out other edges than
+    these; its graph of rows by their labels has the same fault. Neither is here, nor are means of the nearest rows'
+    points in place of the regression.
 
     Cost: n²d for the nearest rows; 9(n + K)³ for the eigenvectors, from 1,500 nodes on a sparse factorisation of L and
     some solutions with it for each; the regression; nKM for the distances.
