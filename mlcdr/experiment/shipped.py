@@ -1,7 +1,7 @@
 """The configs and examples that come with mlcdr: those of the source checkout, or an installed package's own copies.
 
-A config is named as its file without `.yaml`: `yeast_cplst`, `chen_lin_2012/table3`; `board` is `board/board.yaml`. A file
-on disk comes first; a path that ends in `.yaml` always means a file on disk.
+A config is named as its file without `.yaml`: `yeast_cplst`, `chen_lin_2012/table3`; `board` is `board/board.yaml`. A
+file on disk comes first; a path that ends in `.yaml` always means a file on disk.
 """
 
 from __future__ import annotations

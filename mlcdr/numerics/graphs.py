@@ -28,8 +28,8 @@ _DENSE = 1500  # nodes of a graph whose Laplacian is decomposed as a dense matri
 def heat_graph(X: Any, p: int, sigma: float) -> sp.csr_array:
     """S_ij = exp(−‖x_i − x_j‖²/σ²) where one row of X (N×d, dense or CSR) is among the p nearest of the other.
 
-    (6.13) of Sun 2017. A row is not its own neighbour, its duplicates are; of rows equally near the first are taken, in
-    the order of the rows. Cost: N²d, or the products of the non-zeros, and Npd.
+    (6.13) of Sun 2017; with σ = ∞ all weights are 1. A row is not its own neighbour, its duplicates are; of rows
+    equally near the first are taken, in the order of the rows. Cost: N²d, or the products of the non-zeros, and Npd.
     """
     X = sp.csr_array(X) if sp.issparse(X) else X
     n = X.shape[0]
@@ -85,14 +85,6 @@ def label_graph(Y: Any, p: int) -> sp.csr_array:
     return _symmetric(i, j, count_shared(Y, i, j) / (lengths[i] * lengths[j]), n)
 
 
-def nearest_graph(X: Any, p: int) -> sp.csr_array:
-    """S_ij = 1 where one row of X (N×d, dense or CSR) is among the p nearest of the other; as for `heat_graph`."""
-    p = min(p, X.shape[0] - 1)
-    if p < 1:
-        return sp.csr_array((X.shape[0],) * 2)
-    return _joined(Neighbours(X).nearest(X, p, leave_out_itself=True))
-
-
 def alike_graph(similarity: Array, p: int) -> sp.csr_array:
     """S_ij = 1 where i is among the p others most similar to j, or j to i, by a symmetric matrix (N×N).
 
@@ -104,7 +96,8 @@ def alike_graph(similarity: Array, p: int) -> sp.csr_array:
         return sp.csr_array((n, n))
     distances = -similarity
     np.fill_diagonal(distances, np.inf)
-    return _joined(sp.csr_array(mark_nearest(distances, p), dtype=np.float64))
+    chosen = sp.csr_array(mark_nearest(distances, p), dtype=np.float64)
+    return sp.csr_array((chosen + chosen.T) > 0, dtype=np.float64)
 
 
 def laplacian_eigenvectors(graph: sp.csr_array, n: int, normalised: bool = False) -> tuple[Array, Array]:
@@ -143,11 +136,6 @@ def degrees(graph: sp.csr_array) -> Array:
 def laplacian(graph: sp.csr_array) -> sp.csr_array:
     """L = D − S (N×N, CSR), positive semi-definite."""
     return sp.csr_array(sp.diags_array(degrees(graph)) - graph)
-
-
-def _joined(chosen: sp.csr_array) -> sp.csr_array:
-    """The graph of the pairs of which one has chosen the other."""
-    return sp.csr_array((chosen + chosen.T) > 0, dtype=np.float64)
 
 
 def _pairs(nearest: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -188,7 +188,7 @@ def test_ddsr_decomposes_the_dependencies_entry_by_entry(name, dependency):
 
 @pytest.mark.parametrize("name", ["plain", "sparse counts"])
 def test_dependencies_are_scikit_learns(name):
-    """The largest differences of the matrices: 1e-16 of cosines, 2e-16 of information."""
+    """The matrices are scikit-learn's."""
     X, Y = problem(name)
     X = np.round(X)
     moments, k = Moments.from_arrays(X, Y), Y.shape[1]

@@ -79,7 +79,7 @@ def test_and_so_they_are_on_the_graphs_that_it_makes(given, monkeypatch, name, n
     key = f"mllem_WI1_WL{near}_SC{1 + normalised}"
     varying = (Y[0] != Y).any(axis=0)
     labels = edges_of_the_program(Y.astype(float), 5, near == 2)[np.ix_(varying, varying)]
-    rows = graphs.nearest_graph(X, 5) if name == "scene" else rows_of_the_program(as_dense(X), 5)
+    rows = graphs.heat_graph(X, 5, np.inf) if name == "scene" else rows_of_the_program(as_dense(X), 5)
     y = sp.csr_array(Y[:, varying].astype(float))
     graph = sp.csr_array(sp.block_array([[rows, y], [y.T, sp.csr_array(labels)]]))
     monkeypatch.setattr(MLLEM, "_graph", lambda self, X, Y: graph)

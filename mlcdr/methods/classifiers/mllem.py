@@ -12,7 +12,7 @@ from mlcdr.methods.constraints import BOOLEAN, COUNT, NOT_NEGATIVE, POSITIVE, on
 from mlcdr.methods.contracts import CERTAIN_SCORE, as_dense
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
-from mlcdr.numerics.graphs import alike_graph, laplacian_eigenvectors, nearest_graph
+from mlcdr.numerics.graphs import alike_graph, heat_graph, laplacian_eigenvectors
 from mlcdr.numerics.moments import Moments
 
 
@@ -108,9 +108,9 @@ class MLLEM(MultilabelClassifier):
 
     def _graph(self, X: Any, Y: Array) -> Any:
         """W, as CSR."""
-        rows, k = nearest_graph(X, self.n_neighbors), self.n_label_neighbors
+        rows, k = heat_graph(X, self.n_neighbors, np.inf), self.n_label_neighbors
         if self.labels_near == "euclidean":
-            labels = nearest_graph(Y.T, k)
+            labels = heat_graph(np.ascontiguousarray(Y.T), k, np.inf)
         else:
             common, sizes = Y.T @ Y, Y.sum(axis=0)
             either = sizes[:, None] + sizes - common
