@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 Methods = Annotated[
     list[str] | None,
     option(
-        "METHOD",
-        "Only this method: one of the config's, or your own, such as my_methods.Mine, with the config's defaults. "
-        "Repeatable.",
+        "COMPONENT",
+        "Only this method: one of the config's by its name, a component, or your own, such as my_methods.Mine, with the "
+        "config's defaults. Repeatable.",
         "--method",
         "-m",
     ),

@@ -1,7 +1,7 @@
 """The configs and examples that come with mlcdr: those of the source checkout, or an installed package's own copies.
 
-A config is named as its file without `.yaml`: `yeast_cplst`, `chen_lin_2012/table3`; `board` is `board/board.yaml`. A
-file on disk comes first; a path that ends in `.yaml` always means a file on disk.
+A config is named as its file without `.yaml`: `yeast_cplst`, `chen_lin_2012/table3`. A file on disk comes first; a path
+that ends in `.yaml` always means a file on disk.
 """
 
 from __future__ import annotations
@@ -32,13 +32,7 @@ def record_folder() -> Path:
 def shipped_configs() -> dict[str, Path]:
     """The configs by name, sorted."""
     folder = shipped_folder("configs")
-    found = {}
-    for path in sorted(folder.rglob("*.yaml")):
-        name = path.relative_to(folder).with_suffix("")
-        if name.name == name.parent.name:  # the main config of its folder
-            name = name.parent
-        found[name.as_posix()] = path
-    return found
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
 
 
 def shipped_examples() -> dict[str, list[Path]]:

@@ -16,10 +16,10 @@ from tests import small
 from tests.methods.problems import QUICK
 
 FAR_TOO_MANY = 10**6
-KEPT = {"n_components", "n_features", "n_labels", "instances", "features"}
+KEPT = {"n_candidates", "n_components", "n_features", "n_labels", "instances", "features"}
 # that go with no size of the data: rounds, repetitions, exponents, seeds; or are ceilings that nothing is cut down to
 OTHERS = {"max_iter", "steps", "patience", "degree", "random_state", "n_members", "n_models", "width", "min_instances"}
-OTHERS |= {"n_rounds", "n_thresholds", "n_learners", "n_starts", "cluster_size"}
+OTHERS |= {"min_count", "n_rounds", "n_thresholds", "n_learners", "n_starts", "cluster_size"}
 OTHERS |= {"n_trees", "max_depth", "arity", "min_branch_size", "beam_size", "beam_width"}  # of trees of labels
 
 

@@ -39,7 +39,7 @@ class FIMF(InformationSelector):
         The others score −∞.
     """
 
-    n_paired_labels: int | None = parameter(10, [*COUNT, None])
+    n_paired_labels: int | None = parameter(10, [*COUNT, None], at_most="labels")
     n_candidates: float | int | None = parameter(None, SIZE)
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
