@@ -79,6 +79,14 @@ Trust = Annotated[
 TrustCommands = Annotated[
     bool, switch("Run the commands that the config names; only if you know what they do.", "--trust")
 ]
+Labels = Annotated[
+    list[str] | None,
+    option(
+        "NAME",
+        "Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many "
+        "(-6: the last six). Repeatable.",
+    ),
+]
 Metric = Annotated[str | None, option("METRIC", "Show this metric only.")]
 DataSet = Annotated[str, argument("DATASET", "A data set, or the path of its file.")]
 DataOptions = Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlcdr.api.loading import import_from_here, load_experiment
-from mlcdr.cli.arguments import Config, Out, Set, Trust, argument, option, switch
+from mlcdr.cli.arguments import Config, Labels, Out, Set, Trust, argument, option, switch
 from mlcdr.cli.printing import format_size, print_columns, rows_of
 from mlcdr.errors import ConfigError, UserError, plural
 from mlcdr.standard_streams import print_notice
@@ -109,14 +109,6 @@ def _format_costs(found: Survey) -> str:
 
 DataSets = Annotated[
     list[str] | None, option("DATASET", "A data set, a file, or `synthetic`. Repeatable.", "--dataset", "-d")
-]
-Labels = Annotated[
-    list[str] | None,
-    option(
-        "NAME",
-        "Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many "
-        "(-6: the last six). Repeatable.",
-    ),
 ]
 Methods = Annotated[
     list[str] | None, option("COMPONENT", "A component, or several: pca+plst+ridge. Repeatable.", "--method", "-m")

@@ -39,6 +39,19 @@ def print_tables(found: Results) -> None:
     print()
 
 
+def print_against(found: Results, metric: str | None = None) -> None:
+    """Print how all methods compare with the one that the experiment names by `against`, if it names one."""
+    from mlcdr.comparison.against import compare_against
+
+    compared = compare_against(found, metric)
+    if compared is None:
+        return
+    print_table(compared.sheet)
+    for sentence in compared.sentences():
+        print_lines(sentence)
+    print()
+
+
 def print_published(folders: list[Path], table: str) -> None:
     """Print the comparison of results folders with a published table, `PAPER/TABLE`."""
     from mlcdr.papers.printed import full_name, list_files

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set, TrustCommands, option, switch
-from mlcdr.cli.printing import describe_pending, join_file_names, print_causes, print_tables
+from mlcdr.cli.arguments import Configs, Folder, Jobs, Labels, Out, Quiet, Set, TrustCommands, option, switch
+from mlcdr.cli.printing import describe_pending, join_file_names, print_against, print_causes, print_tables
 from mlcdr.errors import ResultsError, UserError, plural
 from mlcdr.standard_streams import print_notice
 from mlcdr.whole_files import is_regular_file
@@ -39,6 +39,10 @@ def run(
     out: Out = Path("results"),
     set_: Set = None,
     methods: Methods = None,
+    data: Annotated[
+        list[str] | None, option("DATASET", "Run on this data set, or file, instead of the config's. Repeatable.")
+    ] = None,
+    labels: Labels = None,
     fresh: Annotated[bool, switch("Discard earlier results and compute all trials.", "--fresh")] = False,
     quiet: Quiet = False,
     backend: Annotated[
@@ -62,8 +66,9 @@ def run(
     from mlcdr.results.part import RunPart
 
     of_run = None if part is None else RunPart.parse(part)
+    changes = [*_replace_data(data, labels, quiet), *(set_ or ())]
     # before the runner is imported: that takes longer than to find a mistake
-    runs = [(config, [*_choose_methods(config, methods), *(set_ or ())]) for config in configs]
+    runs = [(config, [*_choose_methods(config, methods), *changes]) for config in configs]
     experiments = load_to_run(runs, quiet, trust)
     from mlcdr.api.running import compute
 
@@ -75,6 +80,32 @@ def run(
         if report.interrupted:
             break
     raise typer.Exit(worst)
+
+
+def _replace_data(names: Sequence[str] | None, labels: Sequence[str] | None, quiet: bool) -> list[str]:
+    """The change `datasets=…` of a config for which `--data` and `--labels` stand; none without them.
+
+    Raises
+    ------
+    UserError
+        When a name is unknown, or there are tables without labels or labels without a table.
+    """
+    if not names:
+        if labels:
+            raise UserError("--labels: says what the labels of a file are; name the file by --data")
+        return []
+    from mlcdr.data.files import is_path
+    from mlcdr.experiment import new_config
+    from mlcdr.experiment.entries import beside
+    from mlcdr.experiment.yaml_reader import dump_line
+
+    # a file is looked for in the current folder, and not beside the config
+    found = [beside(name, Path.cwd()) if is_path(name) else name for name in names]
+    entries = new_config.read_data_sets(found, new_config.read_labels(labels))
+    for entry in entries:
+        if entry.has_gaps and not quiet:
+            print_notice(f"{entry.name}: {new_config.GAPS}")
+    return [f"datasets={dump_line([entry.written for entry in entries])}"]
 
 
 def retry(
@@ -209,6 +240,7 @@ def _conclude_results(report: RunReport, quiet: bool) -> None:
         return
     if not problem:
         print_tables(found)
+        print_against(found)
     new = "all" if report.computed == report.planned else report.computed or "none"
     print_notice(f"{report.planned} trials, {new} newly computed, in {report.seconds:.1f} s")
     names = ["scores.csv, summary.csv"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,19 +152,14 @@ class WithinDataSets:
         point = [pair[path] or DASH for path in self.swept]
         p = holm = NOTHING
         if not math.isnan(pair["p"]):
-            p = text(_show_short(pair["p"]))
-            holm = text(_show_short(pair["p_holm"]), pair["p_holm"] <= ALPHA)
+            p = text(show_short(pair["p"]))
+            holm = text(show_short(pair["p_holm"]), pair["p_holm"] <= ALPHA)
         likely = [] if self.rope is None else [_show_share(pair[name]) for name in _LIKELY]
         better = signed(pair["better_by"], 4)
         return [pair["dataset"], *point, pair["method"], pair["against"], better, p, holm, *likely]
 
     def _explain(self) -> Iterator[str]:
-        tested: dict[str, list[str]] = {}
-        for dataset, designs in self.designs.items():
-            for design in designs:
-                tested.setdefault(design.describe(), []).append(dataset)
-        for test, datasets in tested.items():
-            yield f"{join_words(datasets)}: {test}."
+        yield from explain_designs(self.designs)
         yield (
             f"Better by: in the mean over the splits. Bold: the two differ on this data set at {ALPHA:g} after Holm's "
             f"correction over all pairs of the data set."
@@ -183,7 +178,18 @@ def _correct(own: pd.DataFrame) -> str:
     return f", Holm's correction over {n_tested} pairs" if n_tested > 1 else ""
 
 
-def _show_short(p: float) -> str:
+def explain_designs(designs: Mapping[str, Sequence[Design]]) -> Iterator[str]:
+    """A note for each test: `flags and yeast: corrected resampled t test …`."""
+    tested: dict[str, list[str]] = {}
+    for dataset, own in designs.items():
+        for design in own:
+            tested.setdefault(design.describe(), []).append(dataset)
+    for test, datasets in tested.items():
+        yield f"{join_words(datasets)}: {test}."
+
+
+def show_short(p: float) -> str:
+    """A p-value as a cell: `0.0120`, `< 0.0001`."""
     return f"{p:.4f}" if p >= 0.00005 else "< 0.0001"
 
 
@@ -194,8 +200,12 @@ def _show_share(share: float) -> str | Text:
 # -------------------------------------------------------------------- testing
 
 
-def compare_within(results: Results, metric: str, rope: float | None = None) -> WithinDataSets | None:
-    """Test every pair of methods on each data set, at each point of the sweep.
+def compare_within(
+    results: Results, metric: str, rope: float | None = None, against: str | None = None
+) -> WithinDataSets | None:
+    """Test every pair of methods on each data set, at each point of the sweep; or those only that one method is in.
+
+    Holm's correction is over the pairs that are tested.
 
     Returns
     -------
@@ -206,7 +216,7 @@ def compare_within(results: Results, metric: str, rope: float | None = None) -> 
     if higher is None:
         return None
     scores = _list_scores(results, metric)
-    pairs = _Pairs(1.0 if higher else -1.0, rope)
+    pairs = _Pairs(1.0 if higher else -1.0, rope, against)
     for dataset, point in itertools.product(results.datasets, list_points(results)):
         there = {}
         for method in results.methods:
@@ -227,10 +237,14 @@ def _at(results: Results, point: Sequence[str]) -> list[tuple[str, str]]:
 
 @dataclass
 class _Pairs:
-    """The pairs of methods that are to be tested; `sign` is −1 where less is better."""
+    """The pairs of methods that are to be tested; `sign` is −1 where less is better.
+
+    All pairs, or with `against` those that this method is in.
+    """
 
     sign: float
     rope: float | None
+    against: str | None = None
     rows: dict[tuple[Any, ...], tuple[float, np.ndarray | None, Design]] = field(default_factory=dict)
     designs: dict[str, list[Design]] = field(default_factory=dict)
 
@@ -238,7 +252,7 @@ class _Pairs:
         """Add every two methods at one point of a data set; two without the swept parameters are there once."""
         ranked = sorted(there.items(), key=self._mean, reverse=True)
         for ((first, at), scores), ((second, at_second), rival) in itertools.combinations(ranked, 2):
-            if scores.plan != rival.plan:
+            if scores.plan != rival.plan or self.against not in (None, first, second):
                 continue
             point = tuple(one or other for one, other in zip(at, at_second, strict=True))
             differences = None

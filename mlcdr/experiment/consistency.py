@@ -71,6 +71,7 @@ def check(draft: Draft, datasets: Sequence[str], also: Check | None) -> None:
         Finds what is wrong with tables and figures.
     """
     _check_metrics(draft)
+    _check_against(draft)
     for method, spec in draft.methods().items():
         if spec.tune is not None:
             _check_tuning(spec.tune, ("methods", method, "tune"), draft, datasets)
@@ -106,6 +107,16 @@ def _check_metrics(draft: Draft) -> None:
                 hint = suggest_name(layout.metric, measured)
                 text = f"{layout.metric!r} is none of the metrics above{hint} ({', '.join(measured)})"
                 draft.add((key, i, "metric"), text)
+
+
+def _check_against(draft: Draft) -> None:
+    """The method that all others are compared with must be one of the experiment's."""
+    against = draft.values.get("against")
+    methods = draft.values.get("methods")
+    if against is None or methods is None or against in methods:
+        return
+    text = f"{against!r} is none of the methods{suggest_name(against, methods)} ({', '.join(methods)})"
+    draft.add(("against",), text)
 
 
 def _check_layouts(draft: Draft, n_datasets: int, also: Check) -> None:

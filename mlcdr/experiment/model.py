@@ -156,6 +156,9 @@ class Experiment(Strict):
     methods: Annotated[dict[_Label, Method], Field(min_length=1)]
     """The methods to compare: a name of yours → its parts."""
 
+    against: str | None = None
+    """One of the methods: all others are compared with it on each data set, by a test over the splits."""
+
     share: bool = True
     """Whether the methods, points and outputs of a split share work. `false` times each of them as a program that fits
     every output by itself; the scores stay the same (where outputs are independent)."""

@@ -23,6 +23,9 @@ from mlcdr.methods.kinds import find_family
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
 """Defaults of a new experiment."""
 
+GAPS = "values are missing: each method must begin with a step that fills them from its training rows"
+"""What a config must have for a data set that `has_gaps`."""
+
 _SYNTHETIC = {"n_instances": 500, "n_features": 40, "n_labels": 10, "noise": 0.05, "seed": 1}
 _TABLES = ("csv", "parquet", "feather")  # forms of files that do not say which columns are labels
 _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
@@ -56,7 +59,7 @@ def write_config(
     UserError
         When a name is unknown, the labels of a table are not given, or the parts of a method do not go together.
     """
-    entries = [_read_data_set(name, labels) for name in datasets]
+    entries = read_data_sets(datasets, labels)
     rows = {name_row(method): _read_method(method) for method in methods}
     has_gaps = any(entry.has_gaps for entry in entries)
     if has_gaps:
@@ -73,7 +76,7 @@ def write_config(
         line=dump_line,
         name=name,
         datasets=[entry.written for entry in entries],
-        has_gaps=has_gaps,
+        gaps=GAPS if has_gaps else "",
         hints=[entry.hint for entry in entries if entry.hint],
         metrics=list(metrics),
         sizes=_list_sizes(rows.values()),
@@ -94,30 +97,54 @@ def read_labels(texts: Sequence[str] | None) -> Any:
 
 
 @dataclass
-class _DataSet:
-    """A data set of a config: how it is written there, and what is known about it."""
+class WrittenDataSet:
+    """A data set of a config.
 
+    Attributes
+    ----------
+    name : str
+        Its name, or the path of its file.
+    written : object
+        How it is written there: with its options, if it has any.
+    has_gaps : bool
+        Whether it is a table with missing values.
+    hint : str
+        How to get it, if it is not available yet.
+    """
+
+    name: str
     written: Any
     has_gaps: bool = False
-    hint: str = ""  # how to get it, if it is not available yet
+    hint: str = ""
 
 
-def _read_data_set(name: str, labels: Any) -> _DataSet:
+def read_data_sets(names: Sequence[str], labels: Any = None) -> list[WrittenDataSet]:
+    """Data sets as a config has them; the parameters are those of `write_config`.
+
+    Raises
+    ------
+    UserError
+        When a name is unknown, or the labels of a table are not given.
+    """
+    return [_read_data_set(name, labels) for name in names]
+
+
+def _read_data_set(name: str, labels: Any) -> WrittenDataSet:
     if name == "synthetic":
-        return _DataSet({name: _SYNTHETIC})
+        return WrittenDataSet(name, {name: _SYNTHETIC})
     if SUFFIXES.get(suffix(name)) in _TABLES:
         return _read_table(name, labels)
     if is_path(name) or find_folder(name) is not None:
-        return _DataSet(name)
+        return WrittenDataSet(name, name)
     known = find(name)
     if known is None:
         locate(name)  # raises, and names the folders
-        return _DataSet(name)
+        return WrittenDataSet(name, name)
     command = "fetch" if known.fetchable else "info"
-    return _DataSet(name, hint=f"{known.name} is not at hand: mlcdr datasets {command} {known.name}")
+    return WrittenDataSet(name, name, hint=f"{known.name} is not at hand: mlcdr datasets {command} {known.name}")
 
 
-def _read_table(name: str, labels: Any) -> _DataSet:
+def _read_table(name: str, labels: Any) -> WrittenDataSet:
     """A file that does not say which columns are labels; it may be missing, or wrong, which a run will tell."""
     if labels is None:
         how = "a name, a pattern (tag_*), or how many (-6: the last six)"
@@ -128,7 +155,7 @@ def _read_table(name: str, labels: Any) -> _DataSet:
         has_gaps = load_dataset(name, labels=labels, missing="keep").kind_of_features == "gaps"
     if has_gaps:
         options["missing"] = "keep"
-    return _DataSet({name: options}, has_gaps)
+    return WrittenDataSet(name, {name: options}, has_gaps)
 
 
 # -------------------------------------------------------------------- methods

@@ -1,9 +1,9 @@
 """One HTML page of a results folder, which needs nothing else: no network, no other file.
 
-`write` leaves `report.html` in the folder: what was run and whether all of it is there, the tables that the experiment
-asks for, average ranks, each data set with its curves, numbers and tuned parameters, times, failures with their
-tracebacks, the manifest, and the command to repeat it all. A folder of a run that was interrupted, failed in part, or
-has no number yet gets its page too, with a remark.
+`write` leaves `report.html` in the folder: what was run and whether all of it is there, whether a method is better than
+the one that the experiment names by `against`, the tables that it asks for, average ranks, each data set with its
+curves, numbers and tuned parameters, times, failures with their tracebacks, the manifest, and the command to repeat it
+all. A folder of a run that was interrupted, failed in part, or has no number yet gets its page too, with a remark.
 
 The template escapes all text (names are the user's); only `Sheet` and `Chart`, which escape their own text, pass markup
 to it (`__html__`). The page's policy allows its one script and its one style sheet, by their hashes, and `style`
@@ -26,6 +26,7 @@ from markupsafe import Markup
 
 from mlcdr import __version__
 from mlcdr.comparison import comparison, diagrams
+from mlcdr.comparison.against import compare_against
 from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.commands import has_commands
@@ -205,6 +206,7 @@ def _show_results(results: Results, manifest: Manifest) -> dict[str, Any]:
     for title, figure in diagrams.draw_all(compared, results.methods).items():
         pictures.append(Chart(title, figure, f"diagram{len(pictures)}"))
     return {
+        "against": compare_against(results),
         "tables": _make_tables(results, printed),
         "published": printed,
         "ranks": sheets.tabulate_ranks(results, compared),

@@ -17,12 +17,11 @@ from mlcdr.results.results import Results
 from mlcdr.tables.cells import mark_best
 from mlcdr.tables.notes import BOLD, Contents, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
-from mlcdr.tables.text_format import format_mean, shorten_path
+from mlcdr.tables.text_format import count_values, format_mean, shorten_path
 
 _TIMES = {"fit_seconds": "Fitting", "predict_seconds": "Predicting"}
 _MEMORY = "fit_memory"
 _DIGITS = 4
-_MOST = 5  # values of a tuned parameter that are shown
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
 
 
@@ -123,18 +122,10 @@ def tabulate_choices(results: Results, dataset: str) -> Sheet | None:
     rows = []
     groups = group(chosen, ["method", *paths, "parameter"])["value"]
     for (method, *point, parameter), values in groups:
-        rows.append((method, *(value or DASH for value in point), parameter, _count_values(values)))
+        rows.append((method, *(value or DASH for value in point), parameter, count_values(values)))
     heads = ("Method", *(shorten_path(path, paths) for path in paths), "Parameter", "Chosen (how often)")
     last = len(heads) - 1
     return make_sheet(f"Tuned parameters of {dataset}", heads, rows, last, left=(last,))
-
-
-def _count_values(values: pd.Series) -> str:
-    """`1 (2), 0.1 (1)`: the most frequent first."""
-    counts = values.value_counts()
-    shown = [f"{value} ({n})" for value, n in counts.head(_MOST).items()]
-    more = f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
-    return ", ".join(shown) + more
 
 
 def tabulate_times(results: Results) -> Sheet | None:

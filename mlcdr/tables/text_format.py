@@ -18,6 +18,8 @@ SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 SPREAD_COLUMNS = {"standard_error": ["se"], "std": ["std"], "none": []}
 """What a layout calls a spread → the columns of a summary that have it."""
 
+_MOST = 5  # values of a tuned parameter that are shown
+
 
 def shorten_name(name: str, longest: int = 40) -> str:
     """A name as a picture shows it: without control characters, and cut off where it is long."""
@@ -56,6 +58,14 @@ def describe_splits(counts: Iterable[int]) -> str:
     found = set(counts)
     low, high = min(found), max(found)
     return f"over {plural(high, 'split')}" if low == high else f"over {low} to {high} splits"
+
+
+def count_values(values: pd.Series) -> str:
+    """`1 (2), 0.1 (1)`: how often each value of a tuned parameter was chosen, the most frequent first."""
+    counts = values.value_counts()
+    shown = [f"{value} ({n})" for value, n in counts.head(_MOST).items()]
+    more = f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
+    return ", ".join(shown) + more
 
 
 def shorten_path(path: str, swept: Sequence[str]) -> str:
