@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -66,7 +67,7 @@ def run(
     from mlcdr.results.part import RunPart
 
     of_run = None if part is None else RunPart.parse(part)
-    changes = [*_replace_data(data, labels, quiet), *(set_ or ())]
+    changes = [*_replace_data(data, labels), *(set_ or ())]
     # before the runner is imported: that takes longer than to find a mistake
     runs = [(config, [*_choose_methods(config, methods), *changes]) for config in configs]
     experiments = load_to_run(runs, quiet, trust)
@@ -82,13 +83,13 @@ def run(
     raise typer.Exit(worst)
 
 
-def _replace_data(names: Sequence[str] | None, labels: Sequence[str] | None, quiet: bool) -> list[str]:
+def _replace_data(names: Sequence[str] | None, labels: Sequence[str] | None) -> list[str]:
     """The change `datasets=…` of a config for which `--data` and `--labels` stand; none without them.
 
     Raises
     ------
     UserError
-        When a name is unknown, or there are tables without labels or labels without a table.
+        When a name is unknown, a table has missing values, or there are tables without labels or labels without one.
     """
     if not names:
         if labels:
@@ -102,10 +103,15 @@ def _replace_data(names: Sequence[str] | None, labels: Sequence[str] | None, qui
     # a file is looked for in the current folder, and not beside the config
     found = [beside(name, Path.cwd()) if is_path(name) else name for name in names]
     entries = new_config.read_data_sets(found, new_config.read_labels(labels))
+    gaps = [entry.name for entry in entries if entry.has_gaps]
     for entry in entries:
-        if entry.has_gaps and not quiet:
-            print_notice(f"{entry.name}: {new_config.GAPS}")
-    return [f"datasets={dump_line([entry.written for entry in entries])}"]
+        if entry.has_gaps:
+            entry.written[entry.name]["missing"] = "mean"
+    change = f"datasets={dump_line([entry.written for entry in entries])}"
+    if gaps:
+        mean = f"`missing: keep` leaves them to it, and means of all rows fill them by --set {shlex.quote(change)}"
+        raise UserError(f"{', '.join(gaps)}: {new_config.GAPS}; {mean}")
+    return [change]
 
 
 def retry(

@@ -238,7 +238,8 @@ def _list_sizes(results: Results, pair: Mapping[Any, Any]) -> dict[str, pd.Serie
     chosen = results.chosen
     own = chosen[(chosen["dataset"] == pair["dataset"]) & (chosen["method"] == pair["method"])]
     for path in results.swept:
-        own = own[own[path].isin(["", pair[path]])]
+        if path in own:  # not where there are no choices at all
+            own = own[own[path].isin(["", pair[path]])]
     found = {}
     for (parameter,), values in group(own, ["parameter"])["value"]:
         space, *_, last = parameter.split(".")

@@ -410,3 +410,21 @@ def test_what_failed_before_a_change_of_the_experiment_is_not_counted(run):
     page = page_of(folder)
     assert "8 of 8 trials have results." in page.text
     assert "No trial failed." in page.text
+
+
+def test_the_comparison_with_one_method_stands_near_the_top(tmp_path):
+    """And what a method is called is no markup."""
+    folder = folder_of(tmp_path)
+    assert "All methods against" not in page_of(folder).text
+    path = folder / "experiment.yaml"
+    for one in ("PLST", HOSTILE):
+        config = yaml.safe_load(path.read_text())
+        config["methods"][one] = config["methods"].pop("PLST")
+        config["against"] = one
+        path.write_text(yaml.safe_dump(config, sort_keys=False))
+        for name in ("scores.csv", "summary.csv"):
+            text = (folder / name).read_text()
+            (folder / name).write_text(re.sub(",PLST,", f",{one},", text))
+        text = page_of(folder).text
+        told = text.index("yeast: the best of the others, CPLST at n_components = 20%, is 0.0100 behind")
+        assert told < text.index("Data sets") < text.index(f"All methods against {one}: Hamming loss")
