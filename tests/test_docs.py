@@ -115,8 +115,8 @@ def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
 # -------------------------------------------------------------------- commands and their output
 
 
-# Two tests of significance for each of 18 measures, of the results that a study stores.
-SLOW = {"yardstick"}
+# Two tests of significance for each of 18 measures, of the results that a study stores; 2,300 small fits.
+SLOW = {"yardstick", "quick"}
 
 
 @pytest.mark.parametrize(

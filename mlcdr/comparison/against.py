@@ -76,8 +76,10 @@ class Against:
             return f"{lead}; no test, {_UNTESTED if has_test else _TOO_FEW}"
         better = own[(own["p_holm"] <= ALPHA) & (own["better_by"] > 0)]
         if better.empty:
-            tested = f"no method is shown to be better than {where}"
-            return f"{tested}; the best of them, {self._name(best)}, {_describe_lead(best)} it ({_show_test(best)})"
+            tested = f"no method is shown to be better than {where}; the best of the others, {self._name(best)},"
+            if best["p_holm"] <= ALPHA:
+                return f"{tested} is worse by {-best['better_by']:.{_DIGITS}f} ({_show_test(best)})"
+            return f"{tested} {_describe_lead(best)} it ({_show_test(best)})"
         first, *others = better.to_dict("records")
         gain = f"{first['better_by']:.{_DIGITS}f}"
         found = f"{self._name(first)} is better than {where} by {gain} ({_show_test(first)})"

@@ -87,8 +87,15 @@ def test_where_none_is_shown_to_be_better_the_best_is_named_all_the_same(
     p = found.pairs["p"].max()  # after the smaller one, Holm leaves the largest as it is
     assert p == pytest.approx(p_of(best, BASE, 1))
     (sentence,) = found.sentences()
-    assert sentence == f"d: no method is shown to be better than A in F1; the best of them, C, is {told} (p = {p:.3f})."
+    none = "d: no method is shown to be better than A in F1; the best of the others, C,"
+    assert sentence == f"{none} is {told} (p = {p:.3f})."
     assert found.pairs["p_holm"].iloc[-1] <= 0.05, "a method that is worse is no method that is better"
+
+
+def test_where_even_the_best_is_shown_to_be_worse_the_sentence_says_so(tmp_path: Path) -> None:
+    (sentence,) = compared(tmp_path, {("d", "A", "f1"): BASE, ("d", "B", "f1"): add(-0.02)}).sentences()
+    none = "d: no method is shown to be better than A in F1; the best of the others, B,"
+    assert sentence.startswith(f"{none} is worse by 0.0200 (p")
 
 
 def test_of_a_loss_the_lower_is_better(tmp_path: Path) -> None:
