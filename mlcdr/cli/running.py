@@ -26,8 +26,8 @@ Methods = Annotated[
     list[str] | None,
     option(
         "COMPONENT",
-        "Only this method: one of the config's by its name, a component, or your own, such as my_methods.Mine, with the "
-        "config's defaults. Repeatable.",
+        "Only this method: one of the config's by its name, a component, or your own, such as my_methods.Mine, with "
+        "the config's defaults. Repeatable.",
         "--method",
         "-m",
     ),

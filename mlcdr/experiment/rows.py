@@ -39,8 +39,11 @@ def choose_methods(config: Path, wanted: Sequence[str]) -> list[str]:
             rows[each] = known[each]
         else:
             rows[name_row(each)] = _make_row(read_parts(each), defaults)
+    changes = [f"methods={json.dumps(rows)}"]
+    if written.get("against") not in rows:
+        changes.append("against=")  # the method that others are compared with is not among these
     names = [re.sub(r"\W+", "_", name).strip("_").lower() for name in rows]
-    return [f"methods={json.dumps(rows)}", f"name={'_'.join([str(written.get('name')), *names])}"]
+    return [*changes, f"name={'_'.join([str(written.get('name')), *names])}"]
 
 
 def _make_row(parts: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "tune": {"grid": {"learner.alpha": [0.1, 10]}, "folds": 2},
     }
     methods = {"plain": {}, "by PLST": {"label_space": {"plst": {"n_components": 2}}}}
-    changes = {"sweep": {}, "metrics": ["hamming_loss"], "defaults": defaults, "methods": methods}
+    changes = {"sweep": {}, "metrics": ["hamming_loss"], "defaults": defaults, "methods": methods, "against": "plain"}
     config = small.plain(small.write_dataset(tmp_path / "data"), **changes)
     path = tmp_path / "board.yaml"
     path.write_text(dump_yaml(config))
