@@ -338,8 +338,6 @@ def test_what_is_found_later_is_placed(load, tmp_path):
 
 # -- what is wrong --------------------------------------------------------------------------------------------------
 
-TOP = "name, description, datasets, splits, metrics, by_label, keep_top, sweep, methods, share, keep, limits"
-TOP += ", tables, figures, defaults"
 SHUFFLE = "{kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}"
 FORM = "a name, or a name with its parameters (`{name: {parameter: value}}`)"
 FRACTION = "must be a fraction between 0 and 1 (0.9 or 90%), a whole number of rows (1 or more) or `predefined`"
