@@ -19,16 +19,27 @@ def sun2017(reference: Callable[[str], Path]) -> Callable[[str], np.ndarray]:
 
 
 @pytest.fixture
-def given(real_dataset: Callable[[str], Any], reference: Callable[[str], Path]) -> Callable[[str, str], Any]:
-    """`given(name, program)`: what a program was given, folds 1 to 4 (X, Y), and what it put out (a mapping)."""
-    folder = reference("extraction")
-    folds = Path(os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)[0])
+def training_rows() -> Callable[[str], np.ndarray]:
+    """`training_rows(name)`: which rows of a data set the programs were given: all but fold 0."""
 
-    def get(name: str, program: str) -> Any:
-        if not (folds / f"{name}.5fold.csv").is_file():
-            pytest.skip(f"set MLCDR_FOLDS to a folder with {name}.5fold.csv")
+    def get(name: str) -> np.ndarray:
+        path = Path(os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)[0]) / f"{name}.5fold.csv"
+        if not path.is_file():
+            pytest.skip(f"set MLCDR_FOLDS to a folder with {path.name}")
+        return np.loadtxt(path, skiprows=1, dtype=int) != 0
+
+    return get
+
+
+@pytest.fixture
+def given(
+    real_dataset: Callable[[str], Any], reference: Callable[[str], Path], training_rows: Callable[[str], np.ndarray]
+) -> Callable[..., Any]:
+    """`given(name, program)`: what a program was given (X, Y), and what it put out (a mapping), of a folder."""
+
+    def get(name: str, program: str, folder: str = "extraction") -> Any:
+        rows = training_rows(name)
         dataset = real_dataset(name)
-        train = np.loadtxt(folds / f"{name}.5fold.csv", skiprows=1, dtype=int) != 0
-        return dataset.X[train], dataset.Y[train], np.load(folder / f"{name}_{program}.npz")
+        return dataset.X[rows], dataset.Y[rows], np.load(reference(folder) / f"{name}_{program}.npz")
 
     return get

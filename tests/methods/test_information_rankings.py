@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from itertools import combinations, permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from mlcdr import FIMF, LRFS, MRMR, PMU, PPTMI
+from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.forward_selection import forward_selection
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
@@ -19,23 +18,6 @@ from tests.methods.test_information import by_counting as h
 from tests.methods.test_occ import cmi, greedy, mi, small
 
 AS_IT_IS = {"discretise": None}
-
-
-@pytest.fixture
-def given(real_dataset, reference):
-    """`given(name)`: what the programs were given, folds 1 to 4 (X, Y, dense), and what they put out (a mapping)."""
-    folder = reference("selection")
-    folds = Path(os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)[0])
-
-    def get(name):
-        if not (folds / f"{name}.5fold.csv").is_file():
-            pytest.skip(f"set MLCDR_FOLDS to a folder with {name}.5fold.csv")
-        dataset = real_dataset(name)
-        train = np.loadtxt(folds / f"{name}.5fold.csv", skiprows=1, dtype=int) != 0
-        X, Y = (M[train].toarray() if sp.issparse(M) else M[train] for M in (dataset.X, dataset.Y))
-        return X, Y, np.load(folder / f"{name}_selection.npz")
-
-    return get
 
 
 def equal_width(X, n_bins):
@@ -56,7 +38,8 @@ def pairs_of_most_entropy(Y, n):
 @pytest.mark.parametrize("name", ["emotions", "scene"])
 def test_lrfs_is_pyit_mlfs(given, name):
     """The largest difference of relevances is 2e-14. The rankings are the same; the first 40 take less time."""
-    X, Y, put_out = given(name)
+    X, Y, put_out = given(name, "selection", "selection")
+    X, Y = as_dense(X), as_dense(Y)
     codes = equal_width(X, 3)
     np.testing.assert_array_equal(codes[:20], put_out["disc3_first20rows"])
     method, moments = LRFS(**AS_IT_IS), Moments.from_arrays(codes, Y)
@@ -80,7 +63,8 @@ def test_fimf_is_its_authors_program_up_to_a_constant(given, name, case):
 
     It was given X scaled to [0, 1], or as it is (`raw`).
     """
-    X, Y, put_out = given(name)
+    X, Y, put_out = given(name, "selection", "selection")
+    X, Y = as_dense(X), as_dense(Y)
     scaled = X
     if not case.startswith("raw"):
         span = np.ptp(X, axis=0)
@@ -113,7 +97,8 @@ def test_fimf_is_its_authors_program_up_to_a_constant(given, name, case):
     ],
 )
 def test_ppt_mi_is_the_ranking_of_two_programs(given, name, case, min_count):
-    X, Y, put_out = given(name)
+    X, Y, put_out = given(name, "selection", "selection")
+    X, Y = as_dense(X), as_dense(Y)
     if "efi2" in case:
         middle = np.sort(X, axis=0)[(len(X) + 1) // 2 - 1]
         codes = (middle < X).astype(float)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.linalg
@@ -24,18 +21,12 @@ NEAR = ("inner_product", "jaccard", "euclidean")
 
 
 @pytest.fixture
-def given(real_dataset, reference):
-    """`given(name)`: what the program was given, folds 1 to 4 (X, Y) and fold 0 (X), and what it put out."""
-    folder = reference("label_space")
-    folds = Path(os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)[0])
+def of_program(given, real_dataset, training_rows):
+    """`of_program(name)`: the training rows (X, Y), fold 0 (X), and what the program put out."""
 
     def get(name):
-        if not (folds / f"{name}.5fold.csv").is_file():
-            pytest.skip(f"set MLCDR_FOLDS to a folder with {name}.5fold.csv")
-        dataset = real_dataset(name)
-        train = np.loadtxt(folds / f"{name}.5fold.csv", skiprows=1, dtype=int) != 0
-        put_out = np.load(folder / f"{name}_label_space.npz")
-        return dataset.X[train], as_dense(dataset.Y[train]), dataset.X[~train], put_out
+        X, Y, put_out = given(name, "label_space", "label_space")
+        return X, as_dense(Y), real_dataset(name).X[~training_rows(name)], put_out
 
     return get
 
@@ -55,9 +46,9 @@ def check_against_the_program(fitted, new, put_out, key, tolerance):
 
 
 @pytest.mark.parametrize(("near", "normalised"), [(1, False), (2, False), (3, False), (3, True)])
-def test_points_and_distances_are_mlc_toolboxs(given, near, normalised):
+def test_points_and_distances_are_mlc_toolboxs(of_program, near, normalised):
     """On emotions, where each label is among the nearest of each other one. Differences: 7e-15, 3e-14 of distances."""
-    X, Y, new, put_out = given("emotions")
+    X, Y, new, put_out = of_program("emotions")
     fitted = MLLEM(5, NEAR[near - 1], normalised=normalised).fit(X, Y)
     check_against_the_program(fitted, new, put_out, f"mllem_WI1_WL{near}_SC{1 + normalised}", 1e-12)
 
@@ -73,9 +64,9 @@ def test_points_and_distances_are_mlc_toolboxs(given, near, normalised):
         ),  # 2e-6, 5e-6: it has equal rows, whose distance of 0 the program rounds
     ],
 )
-def test_and_so_they_are_on_the_graphs_that_it_makes(given, monkeypatch, name, near, normalised, tolerance):
+def test_and_so_they_are_on_the_graphs_that_it_makes(of_program, monkeypatch, name, near, normalised, tolerance):
     """Whose edges between labels are not those that it describes: see `edges_of_the_program`."""
-    X, Y, new, put_out = given(name)
+    X, Y, new, put_out = of_program(name)
     key = f"mllem_WI1_WL{near}_SC{1 + normalised}"
     varying = (Y[0] != Y).any(axis=0)
     labels = edges_of_the_program(Y.astype(float), 5, near == 2)[np.ix_(varying, varying)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -20,22 +17,6 @@ from tests.methods.test_information import by_counting as h
 from tests.methods.test_occ import mi, small
 
 
-@pytest.fixture
-def given(real_dataset, reference):
-    """`given(name)`: what the programs were given, folds 1 to 4 (X, Y), and what they put out (a mapping)."""
-    folder = reference("selection")
-    folds = Path(os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)[0])
-
-    def get(name):
-        if not (folds / f"{name}.5fold.csv").is_file():
-            pytest.skip(f"set MLCDR_FOLDS to a folder with {name}.5fold.csv")
-        dataset = real_dataset(name)
-        train = np.loadtxt(folds / f"{name}.5fold.csv", skiprows=1, dtype=int) != 0
-        return dataset.X[train], dataset.Y[train], np.load(folder / f"{name}_selection.npz")
-
-    return get
-
-
 def scaled(X):
     """Each feature from 0 to 1."""
     X = X.toarray() if sp.issparse(X) else X
@@ -48,14 +29,14 @@ def scaled(X):
 @pytest.mark.parametrize("name", ["emotions", "scene", "medical"])
 def test_mfs_mcdm_is_its_authors_program(given, name, features):
     """As others distribute it, with α = 1."""
-    X, Y, put_out = given(name)
+    X, Y, put_out = given(name, "selection", "selection")
     fitted = MFSMCDM(alpha=1.0, variant="published_code").fit(X if features == "raw" else scaled(X), Y)
     np.testing.assert_allclose(fitted.scores_, put_out[f"mfsmcdm_{features}_closeness"], atol=1e-10)
 
 
 # Largest differences found: W 1e-17 (of 9e-4), information 1e-15, D 2e-15, scores 5e-19 (before they are rounded).
 def test_grro_is_its_authors_program(given):
-    X, Y, put_out = given("emotions")
+    X, Y, put_out = given("emotions", "selection", "selection")
     moments, fitted = Moments.from_arrays(X, Y), GRRO().fit(X, Y)
     np.testing.assert_array_equal(discretised(X, "median")[:20] + 1, put_out["grro_disc_train_first20rows"])
     np.testing.assert_allclose(fitted._redundancy(moments), put_out["grro_FF"], atol=1e-13)
@@ -192,7 +173,7 @@ def test_grro_shares_the_spectrum_among_its_weights(monkeypatch):
 # of the objective 2e-11, 4e-13.
 @pytest.mark.parametrize(("features", "close"), [("raw", 1e-3), ("zscore", 2e-5)])
 def test_mdfs_is_its_authors_program(given, features, close):
-    X, Y, put_out = given("emotions")
+    X, Y, put_out = given("emotions", "selection", "selection")
     if features == "zscore":
         X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     fitted = MDFS(gamma=0.1, n_neighbors=5, tol=1e-11, max_iter=500).fit(X, Y)
@@ -207,7 +188,7 @@ def test_mdfs_is_its_authors_program(given, features, close):
 @pytest.mark.parametrize("name", ["scene", "medical"])
 def test_mdfs_goes_below_where_its_authors_program_stops(given, name):
     """It stops at a relative change of 1e-3. Its graph of rows differs for 16 and 14 rows, which are duplicates."""
-    X, Y, put_out = given(name)
+    X, Y, put_out = given(name, "selection", "selection")
     fitted = MDFS(gamma=0.1, n_neighbors=Y.shape[1] - 1, max_iter=15).fit(X, Y)
     for seed in (1, 2):
         reached = put_out[f"mdfs_qust_raw_seed{seed}_obj"][-1]
