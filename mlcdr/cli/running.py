@@ -100,7 +100,7 @@ def _replace_data(names: Sequence[str] | None, labels: Sequence[str] | None) -> 
     from mlcdr.experiment.entries import beside
     from mlcdr.experiment.yaml_reader import dump_line
 
-    # a file is looked for in the current folder, and not beside the config
+    # a file is looked for in the current folder, not in the config's
     found = [beside(name, Path.cwd()) if is_path(name) else name for name in names]
     entries = new_config.read_data_sets(found, new_config.read_labels(labels))
     gaps = [entry.name for entry in entries if entry.has_gaps]

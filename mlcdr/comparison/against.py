@@ -1,7 +1,7 @@
-"""All methods of an experiment beside the one that it names by `against`: which are better on each data set.
+"""All methods of an experiment against the one that it names: which are better on each data set.
 
 Each is tested against the one over the splits of the data set, as in `within`; Holm's correction is over these tests of
-the data set. A dimension that was tuned is told with its method: M, as often as it was chosen.
+the data set. A size that was tuned is named with its method: M, as often as it was chosen.
 """
 
 from __future__ import annotations

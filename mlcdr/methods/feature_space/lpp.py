@@ -17,7 +17,7 @@ from mlcdr.numerics.linalg import inverse_root
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.principal import rank_coordinates
 
-_ENTRIES = 4_000_000  # of rows that stand beside each other for a while
+_ENTRIES = 4_000_000  # of the products of pairs of rows that are in memory at a time
 
 
 class LPP(ScaledFeatureSpace):
@@ -34,8 +34,8 @@ class LPP(ScaledFeatureSpace):
     that with r = 0 p lies in the range of Xᵀ; what only instances without edges span is then left out.
 
     X is centred by x̄ (the paper does not say; a mean weighted by D would differ). The graph needs the rows. Cost: n²d
-    for the neighbours (sparse: the products of the non-zeros), nkd + 2nd² (sparse: k·nnz(X)·nnz of a row), and, beside
-    PCA's (shared), 13d³; where d > n a thin SVD of X, and the same in the coordinates of its axes.
+    for the neighbours (sparse: the products of the non-zeros), nkd + 2nd² (sparse: k·nnz(X)·nnz of a row), 13d³, and
+    PCA's cost (shared); where d > n a thin SVD of X, and the same in the coordinates of its axes.
 
     Parameters
     ----------

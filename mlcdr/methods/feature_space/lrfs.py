@@ -23,7 +23,7 @@ class LRFS(GreedySelector):
     The two terms for a pair of labels are I(f; Y_i) + I(f; Y_j) − 2 I(f; Y_i; Y_j), so that PMU's sum over pairs serves
     here. The first sum has K(K − 1) terms and the second is a mean: the more labels, the less redundancy weighs.
     A constant label is a condition that changes nothing, and counts as one: it gives I(f; Y_i) once more. A single
-    label has no other, and its relevance is I(f; Y_1), as with a constant label beside it. Cost: K²d/2 look-ups of
+    label has no other, and its relevance is I(f; Y_1), as with a constant second label. Cost: K²d/2 look-ups of
     counts, and those of all pairs of features.
     """
 
