@@ -25,6 +25,7 @@ from mlcdr.experiment.trials import Trial, TrialResult, by_family
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import Decoding
 from mlcdr.methods.contracts import LabelSpace, is_fitted_to_scores
+from mlcdr.methods.shared_steps import SharedSteps
 from mlcdr.metrics import BY_LABEL, Counts, Outcome, Scores, evaluate, evaluate_labels, find
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
@@ -56,7 +57,7 @@ def run_trials(
     if not share:
         trials = [_alone(trial) for trial in trials]
     for family in by_family(trials):
-        own = unshared(rows, group) if share else replace(rows, moments=Moments.from_arrays(*rows.moments.rows()))
+        own = unshared(rows, group) if share else _again(rows, Moments.from_arrays(*rows.moments.rows()))
         yield from _run_family(family, group, own, chosen)
 
 
@@ -70,7 +71,12 @@ def unshared(rows: Rows, group: Group) -> Rows:
     """The rows without what other methods have computed of them, where memory is measured: a fit has its own then."""
     if not measures_memory(group):
         return rows
-    return replace(rows, moments=replace(rows.moments, memo=Memo()))
+    return _again(rows, replace(rows.moments, memo=Memo()))
+
+
+def _again(rows: Rows, moments: Moments) -> Rows:
+    """The rows with moments of their own, of which nothing has been computed yet."""
+    return replace(rows, moments=moments, steps=SharedSteps())
 
 
 def _alone(trial: Trial) -> Trial:
@@ -126,7 +132,7 @@ class _Fit:
             # the test rows are those that the moments leave out
             output = estimator.output_left_out(rows.moments) if group.keeping is None else None
             if output is None:
-                estimator.fit_moments(rows.moments, own_parts=True)
+                estimator.fit_moments(rows.moments, own_parts=True, shared=rows.steps)
         self._spent = Spent(fitting.seconds, memory.bytes)
         start = time.perf_counter()
         if output is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.experiment.division import Integers
+from mlcdr.methods.shared_steps import SharedSteps
 from mlcdr.numerics.moments import Moments
 
 
@@ -24,6 +25,8 @@ class Rows:
         From which they are.
     numbers : array
         Those of the test rows in the data set.
+    steps : SharedSteps
+        What the methods' feature steps make of the training rows.
     """
 
     moments: Moments
@@ -31,3 +34,4 @@ class Rows:
     Y: Any
     dataset: Dataset
     numbers: Integers
+    steps: SharedSteps = field(default_factory=SharedSteps)

@@ -41,6 +41,7 @@ from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.multilabel import LabelSetClassifier
 from mlcdr.methods.parts import Parts
 from mlcdr.methods.returned import ReturnedWrong, check_label_sets, check_matrix
+from mlcdr.methods.shared_steps import SharedSteps
 from mlcdr.methods.thresholds import Fixed, Round
 from mlcdr.numerics.entry import as_texts, checked
 from mlcdr.numerics.moments import Moments
@@ -88,16 +89,16 @@ class ComposedClassifier(Parts, LabelSetClassifier):
             return as_texts(X)
         return checked(self, X, reset=reset, ensure_all_finite="allow-nan" if contracts.takes_gaps(first) else True)
 
-    def fit_moments(self, moments: Moments, own_parts: bool = False) -> Self:
+    def fit_moments(self, moments: Moments, own_parts: bool = False, shared: SharedSteps | None = None) -> Self:
         """Fit from the moments of a training set of label sets (which must still have their rows if a part needs them).
 
         `own_parts`: the parts were made for this fit alone, so they are fitted themselves, not clones of them.
+        `shared`: the feature steps that other fits to the same moments have fitted.
         """
         prepared = (lambda part: part) if own_parts else (lambda part: clone(adapted(part)))
         self._begin(moments)
-        for step in self._steps():
-            fitted, moments = contracts.fit_step(prepared(step), moments)
-            self.feature_steps_.append(fitted)
+        steps = [prepared(step) for step in self._steps()]
+        self.feature_steps_, moments = (shared or SharedSteps()).fit(steps, moments)
         self.learner_ = prepared(self.learner)
         if self.label_space is None and self.dual_space is None:
             self.learner_ = of_single_labels(self.learner_)

@@ -29,7 +29,6 @@ Array = NDArray[np.float64]
 LEAST_LOG = -745.0
 CERTAIN_SCORE = 1e300
 """A finite score, as metrics want it, beyond which there is none."""
-_STEPS_KEPT = 4  # first steps with what they make of the rows: it may be large
 Kind = Literal["numbers", "gaps", "texts"]
 ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
@@ -359,25 +358,6 @@ def _counted(part: Any, Y: Any) -> Any:
     It may count from -1, which unsigned numbers do not have, or sum products of labels, which overflow 8 bits.
     """
     return Y if _is_ours(type(part)) or Y.dtype.kind not in "iu" else Y.astype(np.int64)
-
-
-def fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
-    """A step fitted to a training set, and the moments of what it makes of it.
-
-    To texts, and to numbers with missing values, steps of the same class with the same parameters are fitted once, so
-    that the parts that follow share the moments, too.
-    """
-
-    def compute() -> tuple[Any, Moments]:
-        fit(step, moments)
-        return step, transform_moments(step, moments)
-
-    if not isinstance(moments, UnsummedMoments) or not has_parameters(step):
-        return compute()
-    values = sorted(step.get_params().items())
-    if not all(isinstance(value, str | int | float | tuple | type | None) for _, value in values):
-        return compute()
-    return moments.memo.latest("first steps", (type(step), repr(values)), compute, _STEPS_KEPT)
 
 
 def check_features(part: Any, kind: Kind) -> None:

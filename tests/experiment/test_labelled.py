@@ -175,8 +175,8 @@ def test_nothing_leaks(arff, monkeypatch):
     new = np.random.default_rng(9).standard_normal((20, original.n_features))
     fit = ComposedClassifier.fit_moments
 
-    def watched(self: Any, moments: Any, own_parts: bool = False) -> Any:
-        fit(self, moments, own_parts)
+    def watched(self: Any, moments: Any, **options: Any) -> Any:
+        fit(self, moments, **options)
         fitted[-1].append(self.output(new[:, : moments.n_features]))
         return self
 
