@@ -15,8 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 from mlcdr.data.files import NotFetchedError, cache_folder
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment import fold_files
+from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.division import make_splits, n_training_rows
+from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.seeds import seed_sequence
+from mlcdr.experiment.shipped import record_folder, shipped_configs
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, SplitSpec
 
 parse = TypeAdapter(SplitSpec).validate_python
@@ -348,3 +351,14 @@ def test_folds_shuffled_by_weka_are_cut_from_javas_order():
 def test_folds_shuffled_by_weka_are_as_weka_makes_them(option):
     with pytest.raises(ValidationError, match="shuffled_by: weka"):
         kfold(shuffled_by="weka", **option)
+
+
+def test_the_published_folds_of_the_board_are_those_that_its_config_draws() -> None:
+    an_experiment = load_experiment(shipped_configs()["board"])
+    of_yeast = next(each for each in an_experiment.datasets if each.name == "yeast")
+    source = DataSource.of(of_yeast, an_experiment.splits)
+    published = np.loadtxt(record_folder() / "board/folds/yeast.csv", dtype=int, skiprows=1)
+    splits = source.divide(source.load()).splits
+    assert len(splits) == 5
+    for number, split in enumerate(splits):
+        np.testing.assert_array_equal(np.flatnonzero(published == number), np.sort(split.test))
