@@ -354,9 +354,8 @@ def test_folds_shuffled_by_weka_are_as_weka_makes_them(option):
 
 
 def test_the_published_folds_of_the_board_are_those_that_its_config_draws() -> None:
-    an_experiment = load_experiment(shipped_configs()["board"])
-    of_yeast = next(each for each in an_experiment.datasets if each.name == "yeast")
-    source = DataSource.of(of_yeast, an_experiment.splits)
+    an_experiment = load_experiment(shipped_configs()["board"], ["datasets=[yeast]"])
+    source = DataSource.of(an_experiment.datasets[0], an_experiment.splits)
     published = np.loadtxt(record_folder() / "board/folds/yeast.csv", dtype=int, skiprows=1)
     splits = source.divide(source.load()).splits
     assert len(splits) == 5
