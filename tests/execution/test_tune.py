@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import MaxAbsScaler
 
 from mlcdr.errors import ConfigError
 from mlcdr.execution.listener import Listener
@@ -377,3 +378,27 @@ def test_a_choice_by_the_test_rows_is_remarked(arff: Path, tmp_path: Path) -> No
     listener = Noting()
     run(config(arff, {"A": tuned("test"), "B": tuned()}), tmp_path, listener=listener)
     assert listener.notices[0] == "A: `tune: {scope: test}` chooses by the test rows; its numbers are too good"
+
+
+def test_all_points_after_one_scaler_share_its_moments(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scaler is fitted once to each training set of the search, and once to that of the split."""
+    sizes: list[int] = []
+    fit_scaler = MaxAbsScaler.fit
+
+    def fit(scaler: MaxAbsScaler, X: np.ndarray, y: object = None) -> MaxAbsScaler:
+        sizes.append(len(X))
+        return fit_scaler(scaler, X, y)
+
+    monkeypatch.setattr(MaxAbsScaler, "fit", fit)
+    scale = "sklearn.preprocessing.MaxAbsScaler"
+    grid = {"feature_space.1.n_components": [2, 3, 5], "learner.alpha": [0.1, 10]}
+    method = tuned() | {"feature_space": [scale, "pca"]}
+    method["tune"] |= {"grid": grid}
+    splits = {"kind": "kfold", "folds": 3, "seed": 1}
+    shared = run(config(arff, {"A": method}, splits=splits), tmp_path / "a")
+    assert sizes == [45, 45, 45, 45, 60] * 3
+    alone = run(config(arff, {"A": method}, splits=splits, share=False), tmp_path / "b")
+    assert len(sizes) == 3 * 5 + 3 * (4 * 6 + 1)
+    assert (shared.folder / "scores.csv").read_text() == (alone.folder / "scores.csv").read_text()
