@@ -61,7 +61,7 @@ def generate() -> ModuleType:
         "claims.md",
         "api.md",
         "gallery.md",
-        "leaderboard.md",
+        "board.md",
         "gallery/chen_lin_2012.md",
         "gallery/pacharawongsakda_2012.md",
         "gallery/sun_2017_thesis.md",

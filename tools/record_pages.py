@@ -94,7 +94,7 @@ def gallery() -> str:
         "The results for every published table: a page for each paper has its tables in the paper's layout, and the "
         "colour of each cell shows whether it agrees. The numbers are those of the record (`results/record`), made by "
         "`make record`, `make record-small` and `make record-all`; [what the papers say](papers.md) has the findings, "
-        "and the [leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
+        "and the [board](board.md) ranks the methods of the field. The papers' data sets come from "
         "`mlcdr datasets fetch --all --folds`.\n",
         *_commits(read_runs()),
         "Numbers of cells: a compared cell agrees, differs or is undecided (no standard error). Some cells have a "

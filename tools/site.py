@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 
 PAGES = ("index", "tutorial", "concepts", "gallery", "commands", "config", "methods", "papers", "api", "how-to/tune")
-PAGES += ("gallery/chen_lin_2012", "studies/labels", "leaderboard", "methods/label_space")
+PAGES += ("gallery/chen_lin_2012", "studies/labels", "board", "methods/label_space")
 WIDTHS = (1200, 390)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SEARCHES = {  # what is typed → a page that must be found

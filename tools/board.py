@@ -1,0 +1,347 @@
+"""The numbers of the board: its stored runs as one, average ranks, families, and tests against no reduction.
+
+The runs are those of the configs `board`, `board_large` and the like, which have one protocol, and the rows that people
+contribute, which are under the same folder of the record. Not every method has results on every data set: methods are
+ranked on groups of data sets, those of each config, and a method is ranked in a group if it has results on all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.feature_selection import SelectorMixin
+
+from mlcdr.comparison.statistics import (
+    Friedman,
+    average_ranks,
+    bayesian_signed_rank,
+    critical_difference,
+    friedman,
+    holm,
+)
+from mlcdr.errors import ResultsError, join_words
+from mlcdr.experiment.method import MethodSpec
+from mlcdr.experiment.shipped import shipped_configs
+from mlcdr.methods import registry
+from mlcdr.methods.registry import UnknownComponent
+from mlcdr.papers.stored import StoredRun
+from mlcdr.results import joining
+from mlcdr.results.results import Results
+
+BOARD = "board"
+"""The config whose data sets the methods are ranked on, and the folder of the record that has the runs."""
+
+MAIN = "micro_f1"
+"""The measure by which everything is tuned, and by which methods are compared with no reduction."""
+
+ROPE = 0.01
+"""Differences in a measure that are smaller are none in practice."""
+
+SURE = 0.95
+"""From this probability on something is said of a method."""
+
+TIME = "fit_seconds"
+_PLACES = 9  # of a difference: the record has means to six digits, and the rest is rounding, which must break no tie
+
+ALONE = "learner alone"
+LABELS = "label space"
+BOTH = "features and labels"
+EXTRACTED = "features extracted"
+SELECTED = "features selected"
+OWN = "features, by a class that is not here"
+INSTANCES = "instance space"
+FAMILIES = (ALONE, LABELS, BOTH, EXTRACTED, SELECTED, OWN, INSTANCES)
+
+
+# -------------------------------------------------------------------- families
+
+
+def name_family(method: MethodSpec) -> str:
+    """What a method reduces, by its parts; of a feature step the class decides. Scaling is no reduction."""
+    kinds = {_kind_of_step(step.name) for step in method.feature_space} - {""}
+    if method.instance_space is not None:
+        return INSTANCES
+    if method.dual_space is not None or (method.label_space is not None and kinds):
+        return BOTH
+    if method.label_space is not None:
+        return LABELS
+    return next((family for family in (OWN, EXTRACTED, SELECTED) if family in kinds), ALONE)
+
+
+def _kind_of_step(name: str) -> str:
+    """Whether a feature step extracts or selects; empty where it keeps all features."""
+    try:
+        step = registry.resolve("feature_space", name)
+    except UnknownComponent:
+        return OWN
+    if issubclass(step, OneToOneFeatureMixin):
+        return ""
+    return SELECTED if issubclass(step, SelectorMixin) else EXTRACTED
+
+
+# -------------------------------------------------------------------- the runs as one
+
+
+@dataclass(frozen=True)
+class Against:
+    """A method against another one in one measure, over the data sets that both have.
+
+    Attributes
+    ----------
+    gains : Series
+        Data set → by how much the method is better.
+    worse, same, better : float
+        How likely it is in a new data set (the Bayesian signed-rank test, region of practical equivalence `ROPE`).
+    """
+
+    gains: pd.Series
+    worse: float
+    same: float
+    better: float
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `the same` or `worse`, if that is likely enough; else `not decided`."""
+        likely = {"better": self.better, "the same": self.same, "worse": self.worse}
+        return next((said for said, p in likely.items() if p >= SURE), "not decided")
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Wins, ties and losses."""
+        return int((self.gains > 0).sum()), int((self.gains == 0).sum()), int((self.gains < 0).sum())
+
+
+@dataclass(frozen=True)
+class Board:
+    """The stored runs as one.
+
+    Attributes
+    ----------
+    results : Results
+        Of all runs, joined.
+    against : str
+        The method without a reduction.
+    families : dict
+        Method → what it reduces.
+    contributed : frozenset
+        The methods that are not of the configs that come with mlcdr.
+    groups : dict
+        Config → its data sets that have results; the first is that of `BOARD`.
+    times : frame
+        Data sets × methods: time of a fit in that of `against` in the same run; NaN where the run lacks one of the two.
+    """
+
+    results: Results
+    against: str
+    families: Mapping[str, str]
+    contributed: frozenset[str]
+    groups: Mapping[str, tuple[str, ...]]
+    times: pd.DataFrame
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of quality, that by which is tuned first."""
+        facts = {metric: self.results.metric_facts(metric) for metric in self.results.metrics}
+        rest = [each for each in facts if facts[each].higher_is_better is not None and not facts[each].is_cost]
+        return tuple(sorted(rest, key=lambda metric: metric != MAIN))
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The data sets on which methods are ranked first."""
+        return self.groups[BOARD]
+
+    def is_higher_better(self, metric: str) -> bool:
+        """The direction of a measure of quality."""
+        return bool(self.results.metric_facts(metric).higher_is_better)
+
+    @cached_property
+    def _means(self) -> dict[str, pd.DataFrame]:
+        cells = self.results.summary.astype({"dataset": object, "method": object})
+        found = {}
+        for metric in self.results.metrics:
+            own = cells[cells["metric"] == metric]
+            wide = own.pivot(index="dataset", columns="method", values="mean")
+            found[metric] = wide.reindex(index=list(self.results.datasets), columns=list(self.families))
+        return found
+
+    def means(self, metric: str, datasets: Sequence[str] | None = None) -> pd.DataFrame:
+        """Data sets × methods, NaN where there is no result; all data sets if none are given."""
+        means = self._means[metric]
+        return means if datasets is None else means.loc[list(datasets)]
+
+    def values(self, metric: str, datasets: Sequence[str]) -> pd.DataFrame:
+        """The means of the methods that have one on all of these data sets: data sets × methods.
+
+        A data set on which the measure is defined for no method at all is left out.
+        """
+        means = self.means(metric, datasets).dropna(how="all")
+        return means.dropna(axis="columns")
+
+    def rank(self, metric: str, datasets: Sequence[str]) -> pd.Series:
+        """Method → average rank over data sets, 1 the best, of the methods that have results on all of them."""
+        values = self.values(metric, datasets)
+        if values.empty:
+            return pd.Series(dtype=float)
+        ranks = average_ranks(values.to_numpy().T, self.is_higher_better(metric))
+        return pd.Series(ranks, index=values.columns).sort_values(kind="stable")
+
+    def test(self, metric: str, datasets: Sequence[str]) -> tuple[Friedman, float] | None:
+        """Friedman's test of the ranked methods, and Nemenyi's critical difference; None if too few are ranked."""
+        values = self.values(metric, datasets).to_numpy().T
+        if len(values) < 2 or values.shape[1] < 2:
+            return None
+        return friedman(values, self.is_higher_better(metric)), critical_difference(*values.shape)
+
+    def gains(self, method: str, rival: str, metric: str, datasets: Sequence[str] | None = None) -> pd.Series:
+        """By how much a method is better than another one, on the data sets that both have."""
+        means = self.means(metric, datasets)
+        gains = (means[method] - means[rival]).dropna().round(_PLACES)
+        return gains if self.is_higher_better(metric) else -gains
+
+    def compare(
+        self, method: str, rival: str, metric: str = MAIN, datasets: Sequence[str] | None = None
+    ) -> Against | None:
+        """A method against another one; None if they have no data set in common."""
+        gains = self.gains(method, rival, metric, datasets)
+        return Against(gains, *bayesian_signed_rank(gains.to_numpy(), ROPE)) if len(gains) else None
+
+    def time_ratio(self, method: str, datasets: Sequence[str]) -> float:
+        """The geometric mean over data sets of the time of a fit in that of no reduction; NaN if it is not known."""
+        ratios = self.times.reindex(index=list(datasets), columns=[method])[method].dropna()
+        return float(np.exp(np.log(ratios).mean())) if len(ratios) else float("nan")
+
+    @property
+    def reductions(self) -> list[str]:
+        """The ranked methods that reduce something, by average rank."""
+        return [method for method in self.rank(MAIN, self.datasets).index if self.families[method] != ALONE]
+
+    def facts(self) -> pd.DataFrame:
+        """Data sets × n, d, K, density and d/n; NaN where no manifest has it."""
+        rows = {}
+        for name in self.results.datasets:
+            known = self._facts_of(name)
+            n, d, labels = (known.get(f"n_{what}", np.nan) for what in ("instances", "features", "labels"))
+            rows[name] = {"n": n, "d": d, "K": labels, "density": known.get("label_density", np.nan), "d/n": d / n}
+        return pd.DataFrame(rows, dtype=float).T
+
+    def _facts_of(self, dataset: str) -> Mapping[str, float]:
+        parts = [part for part, _ in self.results.parts] or [self.results]
+        return next((facts for part in parts if (facts := dict(part.facts(dataset)))), {})
+
+
+def make_board(runs: Sequence[StoredRun]) -> Board | None:
+    """The board of the runs that are of it; None if that of the config `board` is not stored.
+
+    A contributed method whose name is taken has that of its run, too.
+
+    Raises
+    ------
+    ResultsError
+        When two runs have a method of one name with other settings or numbers.
+    """
+    known = shipped_configs()
+    of_board = [run for run in runs if run.name.startswith(f"{BOARD}/")]
+    ours = [run.results for run in of_board if run.experiment.name in known]
+    theirs = [run.results for run in of_board if run.experiment.name not in known]
+    ours.sort(key=lambda each: each.name != BOARD)
+    if not ours or ours[0].name != BOARD or ours[0].experiment.against is None:
+        return None
+    own = {method for each in ours for method in each.methods}
+    for each in theirs:
+        called = {name: f"{name} ({each.name})" if name in own else name for name in each.methods}
+        own |= set(called.values())
+        ours.append(each.rename_methods(called))
+    results = joining.join(ours)
+    if unlike := own - {*results.methods}:
+        raise ResultsError(f"stored runs of the board differ in {join_words(sorted(unlike))}")
+    methods = [method for method in results.methods if method in results.with_results]
+    specs = results.experiment.methods
+    against = ours[0].experiment.against
+    configs = {each.name: each for each in ours if each.name in known}
+    return Board(
+        results=results,
+        against=against,
+        families={method: name_family(specs[method]) for method in methods},
+        contributed=frozenset(method for each in ours if each.name not in known for method in each.methods),
+        groups={name: _list_datasets(each) for name, each in configs.items()},
+        times=_compare_times(ours, against),
+    )
+
+
+def _list_datasets(results: Results) -> tuple[str, ...]:
+    return tuple(name for name in results.datasets if name in results.with_results)
+
+
+def _compare_times(every: Sequence[Results], against: str) -> pd.DataFrame:
+    """`Board.times`; of two runs with the same cell the first counts."""
+    whole = pd.DataFrame()
+    for each in every:
+        cells = each.summary[each.summary["metric"] == TIME].astype({"dataset": object, "method": object})
+        times = cells.pivot(index="dataset", columns="method", values="mean")
+        if against in times:
+            whole = whole.combine_first(times.div(times[against], axis="index"))
+    return whole
+
+
+# -------------------------------------------------------------------- when a reduction pays
+
+
+def choose_of_families(board: Board) -> dict[str, str]:
+    """Family → the one of its methods with the largest mean gain, of those with results on the most data sets.
+
+    One method for all data sets: the best of a family on each data set would be chosen on its test rows.
+    """
+    chosen: dict[str, tuple[int, float, str]] = {}
+    for method, family in board.families.items():
+        gains = board.gains(method, board.against, MAIN)
+        if family != ALONE and len(gains):
+            chosen[family] = max(chosen.get(family, (0, 0.0, "")), (len(gains), gains.mean(), method))
+    return {family: chosen[family][2] for family in FAMILIES if family in chosen}
+
+
+def correlate(board: Board, chosen: Mapping[str, str]) -> pd.DataFrame:
+    """Spearman's correlation of the gain of each chosen method with each property of the data sets.
+
+    Returns
+    -------
+    frame
+        A row for each family and property (`family`, `method`, `fact`), with `n` data sets, `rho`, `p`, and `p_holm`,
+        corrected over all rows; NaN where one of the two is constant, or there are fewer than three data sets.
+    """
+    facts = board.facts()
+    rows = []
+    for family, method in chosen.items():
+        gains = board.gains(method, board.against, MAIN)
+        for fact in facts:
+            pair = pd.concat([gains, facts[fact].reindex(gains.index)], axis="columns").dropna().to_numpy()
+            rho = p = np.nan
+            if len(pair) > 2 and (np.ptp(pair, axis=0) > 0).all():
+                rho, p = stats.spearmanr(pair[:, 0], pair[:, 1])
+            rows.append({"family": family, "method": method, "fact": fact, "n": len(pair), "rho": rho, "p": p})
+    found = pd.DataFrame(rows, columns=["family", "method", "fact", "n", "rho", "p"])
+    return found.assign(p_holm=holm(found["p"].to_numpy(float)))
+
+
+# -------------------------------------------------------------------- cost and quality
+
+
+def list_frontier(board: Board) -> pd.DataFrame:
+    """The ranked methods: `time` in that of no reduction, mean `gain` over it, and whether no other is better in both.
+
+    Both are over the data sets on which methods are ranked first; a method whose time is not known is left out.
+    """
+    rows = {}
+    for method in board.rank(MAIN, board.datasets).index:
+        gain = board.gains(method, board.against, MAIN, board.datasets).mean()
+        rows[method] = {"time": board.time_ratio(method, board.datasets), "gain": gain}
+    found = pd.DataFrame(rows, index=["time", "gain"], dtype=float).T.dropna()
+    quicker = found["time"].to_numpy()[:, None] <= found["time"].to_numpy()
+    as_good = found["gain"].to_numpy()[:, None] >= found["gain"].to_numpy()
+    differs = ~(quicker & quicker.T & as_good & as_good.T)
+    return found.assign(best=~(quicker & as_good & differs).any(axis=0))
