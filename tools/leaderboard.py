@@ -11,7 +11,7 @@ import pandas as pd
 from mlcdr.comparison.significance import Significance, assess
 from mlcdr.comparison.statistics import block_ranks
 from mlcdr.papers import recipes
-from mlcdr.papers.stored import OTHERS, StoredRun
+from mlcdr.papers.stored import StoredRun
 from mlcdr.results import joining
 from mlcdr.results.frame import are_best, make_places
 from mlcdr.results.results import Results
@@ -20,6 +20,8 @@ from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet
 from mlcdr.tables.text_format import format_mean
 from tools.entries import is_small
 from tools.record_pages import NAMES, name_table, split_name
+
+OTHERS = "others"
 
 
 def leaderboard(runs: Sequence[StoredRun]) -> str:

@@ -1,4 +1,4 @@
-"""The pages that are made of the record: contributed rows leave the papers' boards as they are, and counts add up."""
+"""The pages that are made of the record: counts add up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shutil
 
 import pytest
 
-from mlcdr.papers import recipes
 from mlcdr.papers.judging import rules_for
 from mlcdr.papers.printed import load_table
 from mlcdr.papers.stored import read_record
@@ -33,73 +32,12 @@ def pages(tmp_path, monkeypatch):
     return record_pages
 
 
-def contribute(tmp_path, datasets, methods, mean=0.9):
-    """Store a run with the splits of Table 3 as `others/mine`."""
-    values = {
-        (dataset, method, size, "hamming_loss"): (mean, 0.001, 100)
-        for dataset in datasets
-        for method in methods
-        for size in SIZES
-    }
-    run = run_of(tmp_path, TABLE3, values, name="mine", methods=methods, datasets=list(datasets), tables=[], figures=[])
-    store_run(run, "c0ffee", tmp_path / "record")
-
-
 def board_of(page):
     """Method → its average rank and its means, in order; and the notes of the only board."""
     rows = re.findall(r'<tr><th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', page)
     cells = {method: re.findall(r"<td>(.*?)</td>", row) for method, row in rows}
     assert len(cells) == len(rows)
     return cells, re.findall(r"<li>(.*?)</li>", page)
-
-
-@pytest.mark.parametrize(("dataset", "n_means"), [("yeast", 1), ("birds", 0)])
-def test_a_contributed_method_without_all_data_sets_changes_no_rank(pages, tmp_path, dataset, n_means):
-    before, notes = board_of(leaderboard(pages.read_runs()))
-    assert EVERY in notes[1]
-    contribute(tmp_path, [dataset], {"Mine": {"label_space": "plst", "learner": "ridge"}})
-    page = leaderboard(pages.read_runs())
-    after, now = board_of(page)
-    assert list(after) == [*before, "Mine"]
-    assert {method: after[method] for method in before} == before
-    assert (after["Mine"][0], sum(cell != "–" for cell in after["Mine"][1:])) == ("–", n_means)
-    assert now[:2] == notes[:2]
-    assert now[2] == "Not ranked, since a data set or a point of the sweep is missing: Mine."
-    assert "Configs: `configs/chen_lin_2012/table3.yaml`, `results/record/others/mine/experiment.yaml`." in page
-
-
-def test_a_contributed_method_with_all_data_sets_is_ranked(pages, tmp_path):
-    datasets = [spec.name for spec in recipes.recipes()[TABLE3].experiment.datasets]
-    contribute(tmp_path, [*datasets, "birds"], {"Mine": {"label_space": "plst", "learner": "ridge"}}, mean=0.0)
-    cells, notes = board_of(leaderboard(pages.read_runs()))
-    assert next(iter(cells)) == "Mine"
-    assert cells["Mine"][0] == "1.00"
-    assert len(cells["Mine"]) == 1 + len(datasets), "birds is no data set of the paper's"
-    assert EVERY in notes[1]
-    assert not any(note.startswith("Not ranked") for note in notes)
-
-
-def test_a_contributed_method_is_told_apart_from_the_papers_of_that_name(pages, tmp_path):
-    before, _ = board_of(leaderboard(pages.read_runs()))
-    contribute(tmp_path, ["yeast"], {"PLST": {"label_space": "plst", "learner": "ridge"}})
-    assert list(board_of(leaderboard(pages.read_runs()))[0]) == [*before, "PLST (mine)"]
-    methods = recipes.recipes()[TABLE3].experiment.resolved()["methods"]
-    shutil.rmtree(tmp_path / "record" / "others")
-    contribute(tmp_path, ["birds"], {"PLST": methods["PLST"], "Mine": {"label_space": "plst", "learner": "ridge"}})
-    assert list(board_of(leaderboard(pages.read_runs()))[0]) == [*before, "Mine"]
-
-
-def test_a_method_of_the_papers_and_a_contributed_one_are_ranked(pages, tmp_path):
-    shutil.rmtree(tmp_path / "record")
-    values = {("yeast", "PLST", size, "hamming_loss"): (0.2, 0.001, 100) for size in SIZES}
-    store_run(run_of(tmp_path, TABLE3, values), "c0ffee", tmp_path / "record")
-    contribute(tmp_path, ["yeast"], {"Mine": {"label_space": "plst", "learner": "ridge"}}, mean=0.1)
-    cells, notes = board_of(leaderboard(pages.read_runs()))
-    assert [(method, *row) for method, row in cells.items()] == [
-        ("Mine", "1.00", "<strong>0.1000</strong>"),
-        ("PLST", "2.00", "0.2000"),
-    ]
-    assert notes[0] == "Ranked over yeast: too few data sets for a verdict on the methods."
 
 
 def test_points_of_a_sweep_count_as_one_value_of_a_data_set(pages, tmp_path):
