@@ -11,9 +11,10 @@ import mlcdr as api
 from mlcdr.errors import ResultsError
 from mlcdr.papers import board, stored
 from mlcdr.results.results import open_results
-from tests.small import Outcome, write_dataset
+from tests.small import Outcome, command, python, write_dataset
 from tools.store import store_run
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "board"
 METHODS = """
 from mlcdr.methods.label_space.plst import PLST
 
@@ -102,3 +103,16 @@ def test_other_data_of_the_same_name_have_no_place(run: Callable[..., Outcome], 
 )
 def test_a_row_of_ones_own_is_known_by_its_name(name: str, is_own: bool) -> None:
     assert board.is_own_row(name) is is_own
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_the_methods_of_rows_have_the_properties_of_every_method(path: Path, tmp_path: Path) -> None:
+    done = command("test", path, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_methods_of_rows_are_found_by_the_scripts_from_any_folder(tmp_path: Path) -> None:
+    """In a process of its own, since tests may have other folders from which modules are imported."""
+    find = "from tools.shell import importing_own_methods\nwith importing_own_methods():\n import my_methods\n"
+    done = python("-c", f"{find}print(my_methods.__file__)", cwd=tmp_path)
+    assert done.stdout.strip() == str(EXAMPLES / "my_methods.py"), done.stderr
