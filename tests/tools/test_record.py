@@ -209,6 +209,14 @@ def test_a_row_of_the_board_is_stored_with_how_often_a_value_was_chosen(tmp_path
     assert run.results.chosen["split"].tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("n", ["0", "2.5", "1e9", "many", ""])
+def test_a_stored_number_of_choices_that_is_none_is_refused_with_its_line(tmp_path, n):
+    folder = store.store_run(row_of_board(tmp_path), "c0ffee", tmp_path / "record")
+    (folder / "chosen.csv").write_text(f"dataset,method,parameter,value,n\nyeast,Mine,learner.alpha,0,{n}\n")
+    with pytest.raises(ResultsError, match=r"chosen\.csv:2: column n: "):
+        read_record(tmp_path / "record")[0].results.chosen  # noqa: B018
+
+
 def test_a_config_of_the_board_is_stored_by_its_name_and_is_out_of_date_where_it_changed(tmp_path):
     methods = board.load_protocol().resolved()["methods"]
     store.store_run(row_of_board(tmp_path, "board", methods={"PLST": methods["PLST"]}), "c0ffee", tmp_path / "record")

@@ -11,7 +11,7 @@ from mlcdr.papers.judging import rules_for
 from mlcdr.papers.printed import load_table
 from mlcdr.papers.stored import read_record
 from tests.results_folders import as_printed
-from tests.tools.test_record import TABLE3, run_of
+from tests.tools.test_record import TABLE3, row_of_board, run_of
 from tools import record_pages
 from tools.leaderboard import _common, leaderboard
 from tools.status import make_status
@@ -107,3 +107,9 @@ def test_a_stored_figure_has_its_numbers_and_its_claims_in_the_gallery_and_no_ro
     assert "](../../results/record/sun_2017_thesis/figure3_6/summary.csv)" in section
     assert "- PACC-LDF is the best of PACC" in section
     assert "figure3_6" not in leaderboard(pages.read_runs())
+
+
+def test_the_gallery_is_not_of_the_commits_of_the_board(pages, tmp_path):
+    store_run(row_of_board(tmp_path), "b0a2d", tmp_path / "record")
+    assert "board/board_mine" in [run.name for run in pages.read_runs()]
+    assert "Commit of the record: c0ffee." in pages.gallery()
