@@ -115,6 +115,11 @@ reproduce-sun-2017-figure8-5: reproduce-sun-2017-table8-1-large
 record record-small record-all: $(READY)
 	$(SAME_DIGITS) $(BIN)/python -m tools.record $(patsubst record-%,--%,$(filter-out record,$@)) --jobs $(JOBS)
 
+# Some data sets of stored rows of the board computed again: make board-check FOLDERS=results/record/board/board_mine
+.PHONY: board-check
+board-check: $(READY)
+	$(SAME_DIGITS) $(BIN)/python -m tools.board_check $(FOLDERS) --jobs $(JOBS)
+
 # How well the record reproduces the published tables, as a page; `python -m tools.status --check` lists what is out of date.
 reproduction-status: $(READY)
 	@$(BIN)/python -m tools.status

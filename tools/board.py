@@ -27,15 +27,13 @@ from mlcdr.comparison.statistics import (
 )
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.method import MethodSpec
-from mlcdr.experiment.shipped import shipped_configs
 from mlcdr.methods import registry
 from mlcdr.methods.registry import UnknownComponent
-from mlcdr.papers.stored import StoredRun
+from mlcdr.papers.board import is_own_row
+from mlcdr.papers.stored import BOARD, StoredRun
 from mlcdr.results import joining
 from mlcdr.results.results import Results
-
-BOARD = "board"
-"""The config whose data sets the methods are ranked on, and the folder of the record that has the runs."""
+from tools.shell import importing_own_methods
 
 MAIN = "micro_f1"
 """The measure by which everything is tuned, and by which methods are compared with no reduction."""
@@ -245,32 +243,34 @@ def make_board(runs: Sequence[StoredRun]) -> Board | None:
     ResultsError
         When two runs have a method of one name with other settings or numbers.
     """
-    known = shipped_configs()
-    of_board = [run for run in runs if run.name.startswith(f"{BOARD}/")]
-    ours = [run.results for run in of_board if run.experiment.name in known]
-    theirs = [run.results for run in of_board if run.experiment.name not in known]
+    of_board = [run.results for run in runs if run.is_of_board]
+    ours = [each for each in of_board if not is_own_row(each.name)]
+    theirs = [each for each in of_board if is_own_row(each.name)]
     ours.sort(key=lambda each: each.name != BOARD)
     if not ours or ours[0].name != BOARD or ours[0].experiment.against is None:
         return None
-    own = {method for each in ours for method in each.methods}
+    configs = {each.name: each for each in ours}
+    contributed: set[str] = set()
     for each in theirs:
-        called = {name: f"{name} ({each.name})" if name in own else name for name in each.methods}
-        own |= set(called.values())
+        taken = contributed.union(*(other.methods for other in configs.values()))
+        called = {name: f"{name} ({each.name})" if name in taken else name for name in each.methods}
+        contributed |= set(called.values())
         ours.append(each.rename_methods(called))
     results = joining.join(ours)
-    if unlike := own - {*results.methods}:
+    unlike = {method for each in ours for method in each.methods}.difference(results.methods)
+    if unlike:
         raise ResultsError(f"stored runs of the board differ in {join_words(sorted(unlike))}")
-    methods = [method for method in results.methods if method in results.with_results]
-    specs = results.experiment.methods
-    against = ours[0].experiment.against
-    configs = {each.name: each for each in ours if each.name in known}
+    specs = {name: spec for name, spec in results.experiment.methods.items() if name in results.with_results}
+    against = configs[BOARD].experiment.against
+    with importing_own_methods():
+        families = {method: name_family(spec) for method, spec in specs.items()}
     return Board(
         results=results,
-        against=against,
-        families={method: name_family(specs[method]) for method in methods},
-        contributed=frozenset(method for each in ours if each.name not in known for method in each.methods),
+        against=str(against),
+        families=families,
+        contributed=frozenset(contributed),
         groups={name: _list_datasets(each) for name, each in configs.items()},
-        times=_compare_times(ours, against),
+        times=_compare_times(ours, str(against)),
     )
 
 

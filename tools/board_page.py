@@ -130,19 +130,20 @@ def _find(board: Board) -> str:
 def _describe_ranks(board: Board, ranks: pd.Series, friedman: Friedman, cd: float) -> str:
     """Which method has the best average rank, and from which others the critical difference tells it apart."""
     best = ranks.index[0]
-    apart = int((ranks - ranks.iloc[0] >= cd).sum())
+    is_apart = ranks - ranks.iloc[0] >= cd
     place = ranks.index.get_loc(board.against) + 1
-    p = friedman.f_p
-    if math.isnan(p) or p > ALPHA:
-        shown = f"Friedman's test does not show that the methods differ ({show_p(p)})"
-    else:
-        shown = (
-            f"The critical difference of Nemenyi's test, {cd:.1f}, tells the best apart from {apart} of the "
-            f"{len(ranks) - 1} others (Friedman's test: {show_p(p)})"
-        )
     where = f"`{board.against}` is number {place} ({ranks[board.against]:.1f})"
+    also = f", {'also' if is_apart[board.against] else 'not'} from `{board.against}`"
     if best == board.against:
         where = "no reduction comes before it"
+        also = ""
+    p = show_p(friedman.f_p)
+    shown = f"Friedman's test does not show that the methods differ ({p})"
+    if friedman.f_p <= ALPHA:
+        shown = (
+            f"The critical difference of Nemenyi's test, {cd:.1f}, tells the best apart from {is_apart.sum()} of the "
+            f"{len(ranks) - 1} others{also} (Friedman's test: {p})"
+        )
     best_rank = f"The best average rank of {plural(len(ranks), 'method')} has {_say(board, best)} ({ranks.iloc[0]:.1f})"
     return f"{best_rank}; {where}. {shown}."
 
@@ -540,11 +541,12 @@ def _pair_sheet(rows: Sequence[Sequence[str | Text]]) -> Sheet:
 def _add_a_row() -> list[str]:
     return [
         "## Add a row\n",
-        "1. In a checkout, write a class, `Mine` in `my_methods.py` ([how](how-to/method.md)).",
+        "1. Write a class, `Mine` in `my_methods.py` ([write a method](how-to/method.md)), in a checkout.",
         "2. `mlcdr run board --method my_methods.Mine` computes its row, tuned as the others are, and prints where it "
         "stands.",
         "3. `python -m tools.record results/board_mine` stores it in `results/record/board/board_mine`.",
         "4. `make docs` writes this page with it.",
-        "5. Open a pull request with the class's file in `examples/board`, the folder of the record and this page.",
+        "5. Open a pull request with the class's file in `examples/board`, the folder of the record and this page "
+        "([more](how-to/board.md)).",
         "6. The checks compute one of its data sets again; the row is accepted if the numbers are the same.",
     ]

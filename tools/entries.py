@@ -14,12 +14,14 @@ from mlcdr.errors import ResultsError, UserError
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.shipped import shipped_configs
 from mlcdr.papers import recipes
+from mlcdr.papers.board import list_departures
 from mlcdr.papers.judging import Verdict, judge, published_errors, rules_for
 from mlcdr.papers.printed import KEY, read_cells
 from mlcdr.papers.published import PublishedComparison
 from mlcdr.papers.recipes import SMALL, Recipe
-from mlcdr.papers.stored import OTHERS, StoredRun
+from mlcdr.papers.stored import StoredRun
 from mlcdr.results.exports import read_number
 
 COLUMNS = ["table", *KEY, "published", "ours", "se", "n", "difference", "z", "verdict", "at"]
@@ -120,7 +122,14 @@ def changes_of(run: StoredRun) -> list[str]:
     recipe = recipes.recipes().get(run.manifest.config)
     if recipe is not None:
         return list(list_changes(_expected(recipe, run.manifest.variant), run.experiment))
-    return [] if run.counts_data or run.name.startswith(f"{OTHERS}/") else ["no config of this name"]
+    if run.counts_data:
+        return []
+    if not run.is_of_board:
+        return ["no config of this name"]
+    config = shipped_configs().get(run.manifest.config)
+    if config is None:  # a row of one's own
+        return list_departures(run.experiment)
+    return list(list_changes(load_experiment(config, look_up=False, instances=False), run.experiment))
 
 
 def _expected(recipe: Recipe, variant: str) -> Experiment:

@@ -140,8 +140,9 @@ def _is_shown(table: str) -> bool:
 
 
 def _commits(entries: Iterable[StoredRun]) -> Iterator[str]:
-    commits = dict.fromkeys(each.manifest.commit[:12] for each in entries)
-    small = all(is_small(each) or each.counts_data for each in entries)
+    of_papers = [each for each in entries if not each.is_of_board]
+    commits = dict.fromkeys(each.manifest.commit[:12] for each in of_papers)
+    small = all(is_small(each) or each.counts_data for each in of_papers)
     if commits:
         several = "Only the small variants (`make record-small`) are stored so far. " if small else ""
         yield f"{several}Commit{'s' if len(commits) > 1 else ''} of the record: {', '.join(commits)}.\n"

@@ -16,12 +16,14 @@ from mlcdr.data.sources import find
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, folder_name
-from mlcdr.experiment.shipped import record_folder
+from mlcdr.experiment.shipped import record_folder, shipped_configs
 from mlcdr.experiment.splits import FromFile
 from mlcdr.papers import data_sets, recipes
+from mlcdr.papers.board import is_of_board, list_departures
 from mlcdr.papers.published import compare_with_published
 from mlcdr.papers.recipes import SMALL, Recipe
-from mlcdr.papers.stored import OTHERS
+from mlcdr.papers.stored import BOARD
+from mlcdr.results.frame import group
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, open_results, read_experiment
 from mlcdr.whole_files import write_atomically
@@ -38,7 +40,8 @@ def store_run(source: Path, commit: str, to: Path | None = None) -> Path:
     ------
     ResultsError
         When the folder cannot be read, its last run did not come to its end, methods have other code now, a data
-        set has not the size of the catalogue's, or another experiment of this name, of no paper's config, is stored.
+        set has not the size of the catalogue's; or it is of no paper's config, and does not have the protocol of the
+        board, or another experiment of its name is stored.
     """
     results, manifest = open_results(source), Manifest.read(source).plain()
     experiment = results.experiment
@@ -59,8 +62,11 @@ def store_run(source: Path, commit: str, to: Path | None = None) -> Path:
         tables = [table for table in recipes.tables_of(recipe, experiment) if table]
         cells = [_printed_cells(results, table) for table in tables]
     else:
-        folder = (to or record_folder()) / OTHERS / _own_name(source, experiment)
+        folder = (to or record_folder()) / BOARD / _own_name(source, experiment)
+        _refuse_other_protocol(source, experiment)
         _refuse_to_replace(folder, source, experiment)
+        facts["config"] = experiment.name if experiment.name in shipped_configs() else ""
+        _write_choices(folder, results)
     _write_summary(folder, results)
     write_atomically(folder / "experiment.yaml", experiment_yaml(experiment))
     _write_comparison(folder, cells, facts | {"commit": commit})
@@ -116,6 +122,17 @@ def _refuse_other_data(results: Results) -> None:
                 )
 
 
+def _refuse_other_protocol(source: Path, experiment: Experiment) -> None:
+    """Refuse what is neither of a paper nor of the board."""
+    if not is_of_board(experiment.name):
+        raise ResultsError(
+            f"{source}: {experiment.name!r} is no config of a paper, and no row of the board, whose names begin with "
+            f"`{BOARD}_`: `mlcdr run {BOARD} --method my_methods.Mine` makes one"
+        )
+    if departures := list_departures(experiment):
+        raise ResultsError(f"{source}: differs from the config {BOARD} in {', '.join(departures)}")
+
+
 def _refuse_to_replace(folder: Path, source: Path, experiment: Experiment) -> None:
     """Refuse to store an experiment where another one of its name is stored."""
     if not (folder / "experiment.yaml").exists():
@@ -166,6 +183,14 @@ def _write_summary(folder: Path, results: Results) -> None:
     for name in ("mean", "std", "se"):
         cells[name] = cells[name].map(_shorten)
     write_atomically(folder / "summary.csv", format_csv(header, cells.to_numpy().tolist()))
+
+
+def _write_choices(folder: Path, results: Results) -> None:
+    """How often each value of a tuned parameter was chosen, the most frequent first."""
+    header = ["dataset", "method", "parameter", "value"]
+    counts = group(results.chosen, header).size().reset_index(name="n")
+    counts = counts.sort_values([*header[:3], "n"], ascending=[True, True, True, False], kind="stable").astype(object)
+    write_atomically(folder / "chosen.csv", format_csv([*header, "n"], counts.to_numpy().tolist()))
 
 
 def _write_comparison(folder: Path, cells: list[pd.DataFrame], facts: dict[str, Any]) -> None:

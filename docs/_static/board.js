@@ -31,7 +31,7 @@
     return summary.textContent;
   });
   const families = [...new Set(rows.map(familyOf))].sort();
-  addSelect("Data sets", names, showGroup);
+  if (groups.length > 1) addSelect("Data sets", names, showGroup);
   addSelect("Family", ["all", ...families], (chosen) => {
     for (const row of rows) row.hidden = chosen > 0 && familyOf(row) !== families[chosen - 1];
   });

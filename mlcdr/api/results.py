@@ -25,7 +25,7 @@ from mlcdr.errors import ResultsError, UserError, describe, plural
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
-from mlcdr.results.exports import NoResults, import_tried, read_frame
+from mlcdr.results.exports import NoResults, import_chosen, import_tried, read_frame
 from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import CHOSEN, SCORES, SUMMARY, TRIED, paths_of
 from mlcdr.results.manifest import Manifest
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from mlcdr.comparison.baseline import BaselineComparison
     from mlcdr.comparison.comparison import Comparison
+    from mlcdr.comparison.place import Place
     from mlcdr.experiment.division import Split
     from mlcdr.papers.published import PublishedComparison
     from mlcdr.tables.canvas import Drawing
@@ -165,7 +166,7 @@ class Results:
         import pandas as pd
 
         if is_regular_file(self.folder / "chosen.csv"):
-            return _show(self._read("chosen.csv", CHOSEN))
+            return _show(self._stamp.unchanged(import_chosen(self.folder / "chosen.csv")))
         return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *CHOSEN])
 
     @cached_property
@@ -328,6 +329,20 @@ class Results:
     def compare(self, metric: str | None = None, **options: Any) -> Any:
         """The methods against each other, under one metric or each; `mlcdr.compare` has the options."""
         return compare(self, metric=metric, **options)
+
+    def place(self) -> Place:
+        """Where the methods, a row of one's own, stand among the stored rows of the board.
+
+        Raises
+        ------
+        ResultsError
+            When they do not have the protocol of the config `board`, none has finished a data set of it, or the record
+            has no results of the board.
+        """
+        from mlcdr.comparison.place import place_methods
+        from mlcdr.papers.board import read_rows
+
+        return place_methods(self.found, read_rows(self.found))
 
     def report(self) -> Page:
         """Write `report.html` into the folder: all results on one page, which can be read offline.

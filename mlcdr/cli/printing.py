@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import mlcdr
-from mlcdr.errors import escape_control_characters, plural
+from mlcdr.errors import ResultsError, escape_control_characters, plural
 from mlcdr.standard_streams import print_lines, print_notice
 
 if TYPE_CHECKING:
@@ -48,6 +48,25 @@ def print_against(found: Results, metric: str | None = None) -> None:
         return
     print_table(compared.sheet)
     for sentence in compared.sentences():
+        print_lines(sentence)
+    print()
+
+
+def print_place(found: Results) -> None:
+    """Print where a row of one's own stands on the board, or why it has no place there; nothing for other results."""
+    from mlcdr.papers.board import is_own_row, read_rows
+
+    if not is_own_row(found.name):
+        return
+    from mlcdr.comparison.place import place_methods
+
+    try:
+        placed = place_methods(found, read_rows(found))
+    except ResultsError as error:
+        print_notice(f"no place on the board: {error}")
+        return
+    print_table(placed)
+    for sentence in placed.sentences():
         print_lines(sentence)
     print()
 

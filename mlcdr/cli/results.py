@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mlcdr.cli.arguments import Folder, option
-from mlcdr.cli.printing import join_file_names, print_against, print_table, print_tables
+from mlcdr.cli.printing import join_file_names, print_against, print_place, print_table, print_tables
 from mlcdr.errors import ResultsError
 from mlcdr.standard_streams import print_lines, print_notice
 
@@ -29,6 +29,7 @@ def table(
         return
     print_tables(found)  # first: they may not be writable
     print_against(found)
+    print_place(found)
     written = tables.write_all(found)
     print_notice(f"written: {join_file_names(written, folder)}")
 

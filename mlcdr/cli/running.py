@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mlcdr.cli.arguments import Configs, Folder, Jobs, Labels, Out, Quiet, Set, TrustCommands, option, switch
-from mlcdr.cli.printing import describe_pending, join_file_names, print_against, print_causes, print_tables
+from mlcdr.cli.printing import (
+    describe_pending,
+    join_file_names,
+    print_against,
+    print_causes,
+    print_place,
+    print_tables,
+)
 from mlcdr.errors import ResultsError, UserError, plural
 from mlcdr.standard_streams import print_notice
 from mlcdr.whole_files import is_regular_file
@@ -247,6 +254,7 @@ def _conclude_results(report: RunReport, quiet: bool) -> None:
     if not problem:
         print_tables(found)
         print_against(found)
+        print_place(found)
     new = "all" if report.computed == report.planned else report.computed or "none"
     print_notice(f"{report.planned} trials, {new} newly computed, in {report.seconds:.1f} s")
     names = ["scores.csv, summary.csv"]

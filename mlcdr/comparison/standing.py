@@ -138,7 +138,8 @@ def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
             f"({join_words(list(own))})"
         )
     theirs = yardstick.study_values(measure).loc[whole.index]
-    pairs = [_place(name, values, theirs, measure) for name, values in whole.items()]
+    better = measure.higher_is_better
+    pairs = [rank_among(theirs, values, better).assign(metric=measure.metric, own=own) for own, values in whole.items()]
     return Standing(
         yardstick=yardstick,
         measure=measure,
@@ -148,22 +149,33 @@ def place_methods(yardstick: Yardstick, measure: Measure) -> Standing:
     )
 
 
-def _place(name: str, own: pd.Series, theirs: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """The pairs of one of one's own methods with each of the study's that has a value."""
-    better = measure.higher_is_better
+def rank_among(theirs: pd.DataFrame, own: pd.Series, higher_is_better: bool) -> pd.DataFrame:
+    """One method of one's own among others, which may lack some of its data sets.
+
+    Parameters
+    ----------
+    theirs : DataFrame
+        Data sets × other methods, rounded; NaN where a method has no value.
+    own : Series
+        One's own method on the same data sets, rounded alike.
+    higher_is_better : bool
+
+    Returns
+    -------
+    DataFrame
+        A row for each of the others that has a value; the columns are those of `Standing.pairs` without `own`.
+    """
     every = pd.concat({"": own, **theirs}, axis="columns")
-    ranks = average_present_ranks(every, better)
+    ranks = average_present_ranks(every, higher_is_better)
     own_rank = ranks.pop("")
     is_ahead = (ranks < own_rank) & ~are_same(ranks, own_rank)
     gains = theirs.sub(own, axis="index")
-    if better:
+    if higher_is_better:
         gains = -gains
     pairs = pd.DataFrame({
-        "metric": measure.metric,
-        "own": name,
         "method": ranks.index,
         "beside": ranks,
-        "rank": average_present_ranks(theirs, better),
+        "rank": average_present_ranks(theirs, higher_is_better),
         "own_rank": own_rank,
         "own_place": 1 + is_ahead.sum(),
         "wins": (gains > 0).sum(),

@@ -6,9 +6,10 @@
       experiment.yaml   the experiment, all defaults written out
       manifest.json     commit, code of each method, versions, machine, data sets, wall and CPU seconds
 
-CONFIG is the config's name, with `_small` for the small variant. `record/others/NAME/` has runs that are not of a
-paper's config, which are rows of the leaderboard. A folder of the record is a results folder that has means only. For a
-table of data sets there are only `comparison.csv` and `manifest.json`. `tools/record.py` makes the record.
+CONFIG is the config's name, with `_small` for the small variant. A folder of the record is a results folder that has
+means only. For a table of data sets there are only `comparison.csv` and `manifest.json`. `record/board/NAME/` has rows
+of the board (`mlcdr.papers.board`), which are of no paper: its `comparison.csv` has no cells, and `chosen.csv` says how
+often a search chose a value. `tools/record.py` makes the record.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from mlcdr.results.joining import LARGE
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, import_results, read_experiment
 
-OTHERS = "others"
+BOARD = "board"
+"""The folder of the board, and the name of its first config."""
 
 
 class StoredManifest(Manifest):
@@ -72,6 +74,11 @@ class StoredRun:
         return not self.manifest.experiment
 
     @property
+    def is_of_board(self) -> bool:
+        """Whether it has rows of the board."""
+        return self.name.startswith(f"{BOARD}/")
+
+    @property
     def variant(self) -> str:
         """The reading of the table: `as_stated`, `small`; empty for the table itself. Large data sets make no other."""
         parts = self.manifest.variant.split("_")
@@ -108,7 +115,7 @@ def read_record(folder: Path | None = None) -> list[StoredRun]:
 
 
 def stored_results(table: str) -> list[Results]:
-    """The stored results of `PAPER/TABLE` or `PAPER/CONFIG`, with those of its large data sets; or of `others/NAME`.
+    """The stored results of `PAPER/TABLE` or `PAPER/CONFIG`, with those of its large data sets; or of `board/NAME`.
 
     Raises
     ------

@@ -1,9 +1,10 @@
 """One HTML page of a results folder, which needs nothing else: no network, no other file.
 
 `write` leaves `report.html` in the folder: what was run and whether all of it is there, whether a method is better than
-the one that the experiment names by `against`, the tables that it asks for, average ranks, each data set with its
-curves, numbers and tuned parameters, times, failures with their tracebacks, the manifest, and the command to repeat it
-all. A folder of a run that was interrupted, failed in part, or has no number yet gets its page too, with a remark.
+the one that the experiment names by `against`, where a row of the board stands, the tables that it asks for, average
+ranks, each data set with its curves, numbers and tuned parameters, times, failures with their tracebacks, the manifest,
+and the command to repeat it all. A folder of a run that was interrupted, failed in part, or has no number yet gets its
+page too, with a remark.
 
 The template escapes all text (names are the user's); only `Sheet` and `Chart`, which escape their own text, pass markup
 to it (`__html__`). The page's policy allows its one script and its one style sheet, by their hashes, and `style`
@@ -28,11 +29,12 @@ from mlcdr import __version__
 from mlcdr.comparison import comparison, diagrams
 from mlcdr.comparison.against import compare_against
 from mlcdr.comparison.by_label import tabulate_parts
+from mlcdr.comparison.place import Place, place_methods
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.commands import has_commands
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.yaml_reader import read_yaml
-from mlcdr.papers import published
+from mlcdr.papers import board, published
 from mlcdr.papers.printed import tables_behind
 from mlcdr.report import sheets
 from mlcdr.report.charts import Chart, draw_curves, draw_tried
@@ -207,6 +209,7 @@ def _show_results(results: Results, manifest: Manifest) -> dict[str, Any]:
         pictures.append(Chart(title, figure, f"diagram{len(pictures)}"))
     return {
         "against": compare_against(results),
+        "place": _place_on_board(results),
         "tables": _make_tables(results, printed),
         "published": printed,
         "ranks": sheets.tabulate_ranks(results, compared),
@@ -216,6 +219,14 @@ def _show_results(results: Results, manifest: Manifest) -> dict[str, Any]:
         "datasets": [_show_dataset(results, manifest, dataset) for dataset in results.datasets],
         "times": sheets.tabulate_times(results),
     }
+
+
+def _place_on_board(results: Results) -> Place | None:
+    """Where a row of one's own stands on the board; None where it has no place, or is no such row."""
+    if board.is_own_row(results.name):
+        with contextlib.suppress(ResultsError):
+            return place_methods(results, board.read_rows(results))
+    return None
 
 
 def _compare_published(results: Results) -> Iterator[published.PublishedComparison]:

@@ -21,6 +21,7 @@ from mlcdr.csv_files import format_csv, is_number, read_csv
 from mlcdr.errors import ResultsError
 from mlcdr.results.frame import (
     CHOSEN,
+    CHOSEN_COUNTS,
     LABELS,
     LARGEST,
     SCORES,
@@ -34,6 +35,7 @@ from mlcdr.results.frame import (
 from mlcdr.whole_files import is_regular_file, write_atomically
 
 _REPEATED = "a second row for one number"
+_MOST_SPLITS = 10_000  # by which the record may say that one value was chosen
 
 
 class NoResults(ResultsError):
@@ -273,14 +275,25 @@ def import_scores(path: Path) -> pd.DataFrame:
 def import_chosen(path: Path) -> pd.DataFrame:
     """What a `chosen.csv` says was chosen; without the file, nothing.
 
+    The record keeps of a value only how often it was chosen (`n`): it has so many rows, of splits that are numbered as
+    they come.
+
     Raises
     ------
     ResultsError
         When the file is broken.
     """
-    if is_regular_file(path):
+    if not is_regular_file(path):
+        return pd.DataFrame(columns=["dataset", "method", *CHOSEN])
+    header = next(read_csv(path, ResultsError), (1, []))[1]
+    if "n" not in header:
         return read_frame(path, CHOSEN).reset_index(drop=True)
-    return pd.DataFrame(columns=["dataset", "method", *CHOSEN])
+    counts = read_frame(path, CHOSEN_COUNTS)
+    is_count = counts["n"].between(1, _MOST_SPLITS) & (counts["n"] % 1 == 0)
+    refuse(path, counts, ~is_count, "column n: {n:g} is not how often it was chosen")
+    chosen = counts.loc[counts.index.repeat(counts["n"].astype(int))].drop(columns="n")
+    split = chosen.groupby(["dataset", "method", "parameter"]).cumcount()
+    return chosen.assign(split=split)[["dataset", "method", *CHOSEN]].reset_index(drop=True)
 
 
 def import_tried(path: Path) -> pd.DataFrame:

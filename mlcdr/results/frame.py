@@ -42,6 +42,7 @@ LARGEST = 1e150
 SCORES: Mapping[str, type] = {"split": int, "metric": str, "value": float}
 SUMMARY: Mapping[str, type] = {"metric": str, "mean": float, "std": float, "se": float, "n": float}
 CHOSEN: Mapping[str, type] = {"split": int, "parameter": str, "value": str}
+CHOSEN_COUNTS: Mapping[str, type] = {"parameter": str, "value": str, "n": float}
 TRIED: Mapping[str, type] = {"split": int, "metric": str, "value": float, "chosen": str}
 LABELS: Mapping[str, type] = {"split": int, "label": str, "metric": str, "value": float, "frequency": float}
 

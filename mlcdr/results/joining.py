@@ -46,7 +46,7 @@ def join(every: Sequence[Results]) -> Results:
     if len(every) == 1:
         return every[0]
     metrics = _common_metrics(every)
-    _refuse_other_data(every)
+    refuse_other_data(every)
     tables = _list_tables(every)
     called = _name_methods(tables, metrics)
     renamed = [each.rename_methods(called[each]) for each in every]
@@ -134,8 +134,14 @@ def _common_metrics(every: Sequence[Results]) -> list[str]:
     return metrics
 
 
-def _refuse_other_data(every: Sequence[Results]) -> None:
-    """Refuse folders whose manifests have another size of a data set of the same name."""
+def refuse_other_data(every: Sequence[Results]) -> None:
+    """Refuse folders whose manifests have another size of a data set of the same name.
+
+    Raises
+    ------
+    ResultsError
+        When two have.
+    """
     known: dict[str, tuple[str, Path]] = {}
     for each in every:
         for dataset in each.datasets:

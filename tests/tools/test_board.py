@@ -204,6 +204,16 @@ def test_the_first_screen_has_the_counts_of_the_verdicts(board):
     assert "ridge" not in board.reductions
 
 
+def test_the_first_screen_says_whether_the_ranks_tell_the_best_from_no_reduction(board):
+    ranks, (_, cd) = board.rank("micro_f1", DATASETS), board.test("micro_f1", DATASETS)
+    test = replace(board.test("micro_f1", DATASETS)[0], f_p=0.01)
+    assert ranks["ridge"] > ranks.iloc[0]
+    for critical, words in (cd, "not from `ridge`"), (ranks["ridge"] - ranks.iloc[0], "also from `ridge`"):
+        assert words in board_page._describe_ranks(board, ranks, test, critical)
+    unclear = board_page._describe_ranks(board, ranks, replace(test, f_p=0.2), cd)
+    assert unclear.endswith("Friedman's test does not show that the methods differ (p = 0.200).")
+
+
 def test_a_method_without_all_data_sets_is_listed_without_a_rank(board):
     first = board_page.board_page(board).split("</table>")[0]
     rows = dict(re.findall(r'<tr><th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', first))

@@ -14,7 +14,7 @@ import yaml
 
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.experiment.keys import codes
-from mlcdr.papers import printed, published, recipes
+from mlcdr.papers import board, printed, published, recipes
 from mlcdr.papers.stored import read_record
 from mlcdr.results.results import open_results, read_experiment
 from tests.results_folders import PATH, as_printed, write_folder
@@ -180,27 +180,94 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, script):
         assert re.search("not allowed with|cannot be combined", told.err)
 
 
+def row_of_board(tmp_path, name="board_mine", mean=0.19, **changes):
+    """The results folder of a row of one's own on the board."""
+    config = {key: value for key, value in board.load_protocol().resolved().items() if key != "against"}
+    tune = {"grid": {"learner.alpha": [0.1, 1]}, "search": "random", "points": 8, "folds": 3, "metric": "micro_f1"}
+    methods = {"Mine": {"label_space": "plst", "learner": "ridge", "tune": tune}}
+    config |= {"name": name, "datasets": ["yeast"], "methods": methods} | changes
+    values = {("yeast", method, "micro_f1"): [mean] * 5 for method in config["methods"]}
+    found = write_folder(tmp_path / name, config, values)
+    code = codes(read_experiment(found))
+    (found / "manifest.json").write_text(json.dumps({"started": "2026-03-02T10:00:00+00:00", "code": code}))
+    chosen = [("yeast", "Mine", split, "learner.alpha", alpha) for split, alpha in enumerate("01001")]
+    columns = ["dataset", "method", "split", "parameter", "value"]
+    pd.DataFrame(chosen, columns=columns).to_csv(found / "chosen.csv", index=False)
+    return found
+
+
+def test_a_row_of_the_board_is_stored_with_how_often_a_value_was_chosen(tmp_path):
+    folder = store.store_run(row_of_board(tmp_path), "c0ffee", tmp_path / "record")
+    assert folder == tmp_path / "record" / "board" / "board_mine"
+    assert (folder / "comparison.csv").read_text() == ",".join(entries.COLUMNS) + "\n"
+    counts = "dataset,method,parameter,value,n\nyeast,Mine,learner.alpha,0,3\nyeast,Mine,learner.alpha,1,2\n"
+    assert (folder / "chosen.csv").read_text() == counts
+    (run,) = read_record(tmp_path / "record")
+    assert (run.name, run.tables, run.is_of_board, run.manifest.config) == ("board/board_mine", (), True, "")
+    assert entries.outdated(run) == []
+    assert run.results.chosen["value"].tolist() == list("00011")
+    assert run.results.chosen["split"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n", ["0", "2.5", "1e9", "many", ""])
+def test_a_stored_number_of_choices_that_is_none_is_refused_with_its_line(tmp_path, n):
+    folder = store.store_run(row_of_board(tmp_path), "c0ffee", tmp_path / "record")
+    (folder / "chosen.csv").write_text(f"dataset,method,parameter,value,n\nyeast,Mine,learner.alpha,0,{n}\n")
+    with pytest.raises(ResultsError, match=r"chosen\.csv:2: column n: "):
+        read_record(tmp_path / "record")[0].results.chosen  # noqa: B018
+
+
+def test_a_config_of_the_board_is_stored_by_its_name_and_is_out_of_date_where_it_changed(tmp_path):
+    methods = board.load_protocol().resolved()["methods"]
+    store.store_run(row_of_board(tmp_path, "board", methods={"PLST": methods["PLST"]}), "c0ffee", tmp_path / "record")
+    (run,) = read_record(tmp_path / "record")
+    assert (run.name, run.manifest.config) == ("board/board", "board")
+    assert all(each.startswith(("datasets: ", "methods.")) for each in entries.changes_of(run))
+    assert any(each.startswith("methods.CPLST.label_space: none (config: ") for each in entries.changes_of(run))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"name": "mine"}, "'mine' is no config of a paper, and no row of the board, whose names begin with `board_`"),
+        ({"name": "boards"}, "'boards' is no config of a paper"),
+        ({"splits": {"kind": "kfold", "folds": 5, "seed": 1}}, "differs from the config board in splits$"),
+        ({"metrics": ["micro_f1"]}, "differs from the config board in metrics$"),
+    ],
+)
+def test_what_is_of_no_paper_is_stored_only_with_the_protocol_of_the_board(tmp_path, changes, why):
+    with pytest.raises(ResultsError, match=why):
+        store.store_run(row_of_board(tmp_path, **changes), "c0ffee", tmp_path / "record")
+
+
+def test_a_method_of_the_board_is_tuned_as_the_others_or_not_at_all(tmp_path):
+    def departures(**changes):
+        spec = {"label_space": "plst", "learner": "ridge"}
+        if changes:
+            spec["tune"] = {"grid": {"learner.alpha": [1, 2]}, "search": "random", "points": 8} | changes
+        return board.list_departures(read_experiment(row_of_board(tmp_path, methods={"Mine": spec})))
+
+    usual = {"folds": 3, "metric": "micro_f1"}
+    assert departures() == departures(**usual) == []
+    for other in {"folds": 5}, {"points": 80}, {"metric": "f1"}, {"scope": "dataset"}:
+        assert departures(**usual | other) == ["methods.Mine.tune"]
+
+
 def test_another_experiment_of_the_same_name_is_not_replaced(tmp_path):
-    mine = {("yeast", "Mine", "hamming_loss"): (0.19, 0.001, 100)}
-    methods = {"Mine": {"label_space": "plst", "learner": "least_squares"}}
-
-    def store(seed, mean):
-        values = {key: (mean, *rest) for key, (_, *rest) in mine.items()}
-        splits = {"kind": "shuffle", "repeats": 100, "train_size": 0.9, "seed": seed}
-        stored(tmp_path, TABLE3, values, name="mine", methods=methods, datasets=["yeast"], sweep={}, splits=splits)
-
-    summary = tmp_path / "record" / "others" / "mine" / "summary.csv"
-    store(1, 0.19)
-    store(1, 0.18)
+    summary = tmp_path / "record" / "board" / "board_mine" / "summary.csv"
+    store.store_run(row_of_board(tmp_path, mean=0.19), "c0ffee", tmp_path / "record")
+    store.store_run(row_of_board(tmp_path, mean=0.18), "c0ffee", tmp_path / "record")
     assert ",0.18," in summary.read_text(), "the same experiment, run again"
-    with pytest.raises(ResultsError, match=r"another experiment of this name, which differs in splits\.seed; give"):
-        store(2, 0.17)
+    other = row_of_board(tmp_path, mean=0.17, methods={"Mine": {"label_space": "cplst", "learner": "ridge"}})
+    with pytest.raises(
+        ResultsError, match=r"another experiment of this name, which differs in methods\.Mine\.label_space, "
+    ):
+        store.store_run(other, "c0ffee", tmp_path / "record")
     assert ",0.18," in summary.read_text()
 
 
 def test_other_data_under_a_name_of_the_catalogue_are_refused(tmp_path):
-    mine = {("yeast", "PLST", "20%", "hamming_loss"): (0.19, 0.001, 100)}
-    run = run_of(tmp_path, TABLE3, mine, name="mine", datasets=["yeast"])
+    run = row_of_board(tmp_path)
     manifest = json.loads((run / "manifest.json").read_text())
     for rows in (2417, 300):
         manifest["datasets"] = {"yeast": {"n_instances": rows, "n_labels": 14}}
@@ -216,25 +283,25 @@ def test_a_method_in_the_current_folder_is_found_and_printed(tmp_path):
     (tmp_path / "my_reducer.py").write_text(
         "from mlcdr.methods.label_space.plst import PLST\n\n\nclass MyReducer(PLST):\n    pass\n"
     )
+    config = {key: value for key, value in board.load_protocol().resolved().items() if key != "against"}
     methods = {"Mine": {"label_space": "my_reducer.MyReducer", "learner": "least_squares"}}
-    config = recipes.recipes()[TABLE3].experiment.resolved()
-    config |= {"name": "mine", "methods": methods, "datasets": ["yeast"], "sweep": {}}
-    write_folder(tmp_path / "mine", config, {("yeast", "Mine", "hamming_loss"): (0.19, 0.001, 100)})
+    config |= {"name": "board_mine", "methods": methods, "datasets": ["yeast"]}
+    write_folder(tmp_path / "board_mine", config, {("yeast", "Mine", "micro_f1"): [0.19] * 5})
     find = "from pathlib import Path; from mlcdr.api.loading import import_from_here; import_from_here(); "
     find += "from mlcdr.experiment.keys import codes; from mlcdr.results.results import read_experiment; "
-    find += "import json; print(json.dumps({'code': codes(read_experiment(Path('mine')))}))"
+    find += "import json; print(json.dumps({'code': codes(read_experiment(Path('board_mine')))}))"
     root = str(Path(__file__).parents[2])
     manifest = subprocess.run(
         [sys.executable, "-c", find], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True
     )
-    (tmp_path / "mine" / "manifest.json").write_bytes(manifest.stdout)
+    (tmp_path / "board_mine" / "manifest.json").write_bytes(manifest.stdout)
     store_it, check = (
         [sys.executable, "-m", f"tools.{words[0]}", *words[1:]]
-        for words in (["record", "mine", "--dirty", "--to", "record"], ["status", "record", "--check"])
+        for words in (["record", "board_mine", "--dirty", "--to", "record"], ["status", "record", "--check"])
     )
     env = {**os.environ, "PYTHONPATH": root}
     done = subprocess.run(store_it, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "record/others/mine\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "record/board/board_mine\n"), done.stderr
     assert "importing my_reducer (my_reducer.py)" in done.stderr
     refused = subprocess.run(check, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert (refused.returncode, "importing" in refused.stderr) == (1, False), "a folder may be a stranger's"

@@ -8,7 +8,7 @@ from mlcdr.papers.judging import rules_for
 from mlcdr.papers.printed import load_table
 from mlcdr.papers.stored import read_record
 from tests.results_folders import as_printed
-from tests.tools.test_record import TABLE3, run_of
+from tests.tools.test_record import TABLE3, row_of_board, run_of
 from tools import record_pages
 from tools.status import make_status
 from tools.store import store_run
@@ -63,3 +63,9 @@ def test_a_stored_figure_has_its_numbers_and_its_claims_in_the_gallery(pages, tm
     _, section = pages.paper_page("sun_2017_thesis").split("### Figure 3.6\n")
     assert "](../../results/record/sun_2017_thesis/figure3_6/summary.csv)" in section
     assert "- PACC-LDF is the best of PACC" in section
+
+
+def test_the_gallery_is_not_of_the_commits_of_the_board(pages, tmp_path):
+    store_run(row_of_board(tmp_path), "b0a2d", tmp_path / "record")
+    assert "board/board_mine" in [run.name for run in pages.read_runs()]
+    assert "Commit of the record: c0ffee." in pages.gallery()
