@@ -107,7 +107,7 @@ class PublishedComparison(ShownSheet):
         without = self.cells["verdict"].isin(["not run", "n/a"])
         there = self.cells["dataset"][~without].unique()
         cells = self.cells[self.cells["dataset"].isin(there)]
-        labels = _label_cells(cells)
+        labels = label_cells(cells)
         rows = []
         for left, cell in zip(labels.to_numpy(), cells.itertuples(), strict=True):
             rows.append((*left, *show_cell(cell)))
@@ -149,7 +149,7 @@ class PublishedComparison(ShownSheet):
         return reasons
 
 
-def _label_cells(cells: pd.DataFrame) -> pd.DataFrame:
+def label_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """What tells the cells of a table apart, by the heads of its columns; and the points of grids that ours are of."""
     labels = pd.DataFrame({"Dataset": cells["dataset"], "Method": cells["method"]})
     settings = pd.DataFrame(list(map(read_settings, cells["setting"])), cells.index)
