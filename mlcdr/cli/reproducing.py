@@ -181,7 +181,7 @@ def verify(
     at_least: Annotated[
         str,
         typer.Option(
-            metavar="N[%]",
+            metavar="N|N%",
             help="How many cells must agree for exit code 0: a number, or a share such as 95%.",
             parser=_check_at_least,
         ),
@@ -197,8 +197,7 @@ def verify(
     A paper is a YAML file that names an experiment and a CSV file of printed cells. The experiment is run, but for
     trials that are finished in its results folder. With a results folder nothing is run.
     """
-    from mlcdr.papers.verifying import read_paper
-    from mlcdr.papers.verifying import verify as verify_cells
+    from mlcdr.papers import verifying
     from mlcdr.results.results import open_results
 
     folder = target
@@ -206,12 +205,12 @@ def verify(
         raise typer.BadParameter("a results folder needs it: the file of the printed cells", param_hint="--cells")
     if not target.is_dir() and cells is not None:
         raise typer.BadParameter(f"needs a results folder, and {target} is none", param_hint="--cells")
-    paper = read_paper(cells or target)
+    paper = verifying.read_paper(cells or target)
     if cells is None:
         if paper.config is None:
             raise UserError(f"{target}: names no config; for a results folder: `mlcdr verify RESULTS --cells {target}`")
         folder = _run_config(paper.config, jobs, out, trust)
-    found = verify_cells(open_results(folder), paper)
+    found = verifying.verify(open_results(folder), paper)
     if found.sheet is not None:
         print_table(found.sheet)
     print_lines(found.sentence())

@@ -34,14 +34,15 @@ from mlcdr.experiment.problems import Problem, Strict, problems_of
 from mlcdr.experiment.yaml_reader import Document, read_yaml
 from mlcdr.papers.judging import Rules, judge
 from mlcdr.papers.matching import PATHS, is_planned, list_fitting, match_cells
-from mlcdr.papers.published import label_cells, show_cell
+from mlcdr.papers.published import tabulate_cells
 from mlcdr.results.results import Results
-from mlcdr.tables.sheet import Sheet, make_sheet
+from mlcdr.tables.sheet import Sheet
 
 _NEEDED = ("dataset", "method", "metric", "value")
 _OPTIONAL = ("spread", "table", "note")
 _MOST_BYTES = 1024 * 1024
 _MOST_LETTERS = 200
+_MOST_COLUMNS = 50
 _PRINTED = re.compile(r"[+-]?([0-9]{1,20}(\.[0-9]{1,20})?|\.[0-9]{1,20})")
 _PATH = re.compile(r"[^.=;]+(\.[^.=;]+)+")
 
@@ -135,8 +136,10 @@ def _read_cells(path: Path) -> pd.DataFrame:
 def _check_header(header: Sequence[str], where: str) -> None:
     """Refuse columns that are missing, unknown, or there twice."""
     known = (*_NEEDED, *_OPTIONAL, *PATHS)
+    if len(header) > _MOST_COLUMNS:
+        raise ResultsError(f"{where}: more than {_MOST_COLUMNS} columns")
     for name in header:
-        if name not in known and not _PATH.fullmatch(name):
+        if name not in known and (len(name) > _MOST_LETTERS or not _PATH.fullmatch(name)):
             hint = suggest_name(name, known)
             right = "a parameter has its path in the config, such as label_space.n_components"
             raise ResultsError(f"{where}: unknown column {name[:_MOST_LETTERS]!r}{hint} ({right})")
@@ -209,16 +212,7 @@ class Verification:
         cells = self.cells[~self.cells["verdict"].isin(["agrees", "not reproducible"])]
         if cells.empty:
             return None
-        labels = label_cells(cells)
-        if (cells["table"] != "").any():
-            labels.insert(0, "Table", cells["table"])
-        rows = []
-        for left, cell in zip(labels.to_numpy(), cells.itertuples(), strict=True):
-            rows.append((*left, *show_cell(cell)))
-        header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
-        stub = len(labels.columns.drop("Ours at", errors="ignore"))
-        caption = f"Cells that do not agree in {self.folder}"
-        return make_sheet(caption, header, rows, stub, left=(len(header) - 1,), nested=2)
+        return tabulate_cells(f"Cells that do not agree in {self.folder}", cells)
 
 
 def verify(results: Results, paper: Paper) -> Verification:

@@ -97,6 +97,7 @@ def test_cells_of_failed_trials_are_not_run(here: Path, mlcdr: Command) -> None:
         ("", "cells.csv:1: no column dataset, method, metric and value"),
         ("dataset,methods,metric,value\n", "cells.csv:1: unknown column 'methods'; did you mean 'method'?"),
         ("dataset,method,method,metric,value\n", "cells.csv:1: two columns are called 'method'"),
+        (HEAD.strip() + "".join(f",a.b{k}" for k in range(44)), "cells.csv:1: more than 50 columns"),
         (HEAD, "cells.csv: has no cells"),
         (HEAD + "tiny,PLST,1,f1,0.5,\n", "cells.csv:2: 6 values where the header has 7 columns"),
         (HEAD + "tiny,PLST,1,f1,,,\n", "cells.csv:2: value: '' is no number such as 0.215"),
