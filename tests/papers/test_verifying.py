@@ -148,6 +148,17 @@ def test_the_rules_are_those_of_the_papers(results: Results, tmp_path: Path, jud
     assert verdicts(results, write(tmp_path, f"{HEAD}yeast,PLST,0.2,hamming_loss,0.24,0.01\n", judge)) == [verdict]
 
 
+def test_cells_that_are_not_reproducible_do_not_count_whether_they_are_run_or_not(
+    results: Results, tmp_path: Path
+) -> None:
+    cells = [f"yeast,{method},20%,hamming_loss,0.9,0.01" for method in ("PLST", "OCCA", "CPLST")]
+    judge = "{not_reproducible: [{methods: [PLST, OCCA], why: misprints}]}"
+    found = verify(results, write(tmp_path, HEAD + "\n".join(cells), judge))
+    assert found.cells["verdict"].tolist() == ["not reproducible", "not reproducible", "differs"]
+    assert (found.agreeing, found.counted) == (0, 1)
+    assert found.sentence().endswith(" Not judged, as not reproducible: 2.")
+
+
 def test_names_of_the_paper_lead_to_those_of_the_config(results: Results, tmp_path: Path) -> None:
     cells = "dataset,method,label_dim,metric,value\nYeast-1,FAIR,20%,HL,0.200\n"
     judge = "{methods: {FAIR: CPLST}, datasets: {Yeast-1: yeast}, metrics: {HL: hamming_loss}}"
