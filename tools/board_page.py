@@ -206,10 +206,16 @@ def _explain_standing(board: Board, datasets: Sequence[str]) -> Iterator[str]:
     yield (
         f"Ranked are the methods with results on all of {', '.join(datasets)}; the others come last, without a rank."
     )
-    tests = {metric: board.test(metric, datasets) for metric in board.measures}
-    differences = [f"{_SHORT.get(metric, metric)} {found[1]:.1f}" for metric, found in tests.items() if found]
-    if differences:
-        yield f"Critical differences (Nemenyi, level {ALPHA:g}): {', '.join(differences)}."
+    differences: dict[str, list[str]] = {}
+    for metric in board.measures:
+        found = board.test(metric, datasets)
+        if found is not None:
+            differences.setdefault(f"{found[1]:.1f}", []).append(_SHORT.get(metric, metric))
+    told = list(differences)
+    if len(told) > 1:  # a measure is not defined for all methods, or not on all data sets
+        told = [f"{cd} in {join_words(measures)}" for cd, measures in differences.items()]
+    if told:
+        yield f"Critical difference (Nemenyi, level {ALPHA:g}): {'; '.join(told)}."
     yield (
         f"Fit time: a multiple of that of {board.against} in the same run, with the search for parameters; the "
         "geometric mean over data sets. Work that methods share counts for each of them."

@@ -76,6 +76,27 @@ def load_experiment(
         return loading.experiment_from(plain, overrides, "config", also=_layout_problems, held=held)
 
 
+def load_unknown(path: Path, trust: bool, announce: Callable[[str], None]) -> Experiment:
+    """As `load_experiment`, of a file that a stranger wrote: nothing of theirs is imported or run unless it is trusted.
+
+    Raises
+    ------
+    ConfigError
+        With all mistakes, one line each; a module that is not installed, and a command, are mistakes without `trust`.
+    """
+    from mlcdr.experiment import loading
+    from mlcdr.experiment.commands import refuse_commands
+    from mlcdr.experiment.imports import Imports
+    from mlcdr.methods.registry import judging_imports
+
+    import_from_here()
+    with judging_imports(Imports(None, trust, announce)):
+        experiment = loading.load_experiment(path, also=_layout_problems)
+    if not trust:
+        refuse_commands(experiment)
+    return experiment
+
+
 def _read_changes(changes: Changes) -> Overrides:
     """Changes as texts `key.path=value`, or as plain data."""
     if isinstance(changes, str):

@@ -44,6 +44,7 @@ def _options(
 _COMMANDS: tuple[Callable[..., None], ...] = (
     running.run,
     reproducing.reproduce,
+    reproducing.verify,
     configs.check,
     configs.plan,
     status.status,

@@ -60,9 +60,17 @@ def complete_configs(incomplete: str) -> Words:
     """The experiment files of the folder that is typed, and the configs that come with mlcdr."""
     from mlcdr.experiment.shipped import shipped_configs
 
+    return [*_list_yaml(incomplete), *((name, "comes with mlcdr") for name in shipped_configs())]
+
+
+def complete_verified(incomplete: str) -> Words:
+    """The YAML files of the folder that is typed, and the results folders."""
+    return [*_list_yaml(incomplete), *complete_results(incomplete)]
+
+
+def _list_yaml(incomplete: str) -> list[str]:
     folder = incomplete[: incomplete.rfind("/") + 1]
-    files = sorted(folder + path.name for path in Path(folder).glob("*.y*ml"))
-    return [*_leave_harmless(files), *((name, "comes with mlcdr") for name in shipped_configs())]
+    return _leave_harmless(sorted(folder + path.name for path in Path(folder).glob("*.y*ml")))
 
 
 def complete_results(incomplete: str) -> Words:
@@ -131,6 +139,7 @@ COMPLETERS: dict[str, Callable[..., Words]] = {
     "OPTION=VALUE": complete_data_options,
     "CONFIG": complete_configs,
     "RESULTS": complete_results,
+    "RESULTS|FILE": complete_verified,
     "KEY=VALUE": complete_settings,
     "LAYOUT": complete_layouts,
     "PAPER": complete_papers,

@@ -1,8 +1,9 @@
-"""The command `reproduce`: the experiments of published tables."""
+"""Results against printed tables: `reproduce` for the papers that come with mlcdr, `verify` for any other."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlcdr.cli import data_sets
-from mlcdr.cli.arguments import Jobs, Out, Set, argument, switch
-from mlcdr.cli.printing import format_size, print_columns, print_published
+from mlcdr.cli.arguments import Jobs, Out, Set, argument, option, switch
+from mlcdr.cli.printing import format_size, print_columns, print_published, print_table
 from mlcdr.cli.running import conclude, load_to_run
-from mlcdr.errors import ResultsError
-from mlcdr.standard_streams import print_notice
+from mlcdr.errors import ResultsError, UserError
+from mlcdr.standard_streams import print_lines, print_notice
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
@@ -158,3 +159,71 @@ def _print_missing(known: Mapping[str, Recipe]) -> None:
     needed = recipes.missing(recipe.outline for recipe in known.values())
     if needed:
         print_notice(f"not available: {', '.join(needed)}; {how_to_get(needed)}")
+
+
+# -------------------------------------------------------------------- any other paper
+
+
+def _check_at_least(word: str) -> str:
+    """A number of cells, `17`, or a share of them, `95%`."""
+    is_number = re.fullmatch(r"[0-9]{1,9}", word)
+    is_share = re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,6})?%|100%", word)
+    if not (is_number or is_share):
+        raise typer.BadParameter(f"{word!r} is neither a number of cells, such as 17, nor a share, such as 95%")
+    return word
+
+
+def verify(
+    target: Annotated[Path, argument("RESULTS|FILE", "A paper (YAML), or a results folder.")],
+    cells: Annotated[
+        Path | None, option("FILE", "With a results folder: the printed cells (CSV), or the paper (YAML).")
+    ] = None,
+    at_least: Annotated[
+        str,
+        typer.Option(
+            metavar="N|N%",
+            help="How many cells must agree for exit code 0: a number, or a share such as 95%.",
+            parser=_check_at_least,
+        ),
+    ] = "100%",
+    jobs: Jobs = 0,
+    out: Out = Path("results"),
+    trust: Annotated[
+        bool, switch("Import modules and run commands that the config names; only if you know what they do.", "--trust")
+    ] = False,
+) -> None:
+    """Count the printed cells of a paper that agree.
+
+    A paper is a YAML file that names an experiment and a CSV file of printed cells. The experiment is run, but for
+    trials that are finished in its results folder. With a results folder nothing is run.
+    """
+    from mlcdr.papers import verifying
+    from mlcdr.results.results import open_results
+
+    folder = target
+    if target.is_dir() and cells is None:
+        raise typer.BadParameter("a results folder needs it: the file of the printed cells", param_hint="--cells")
+    if not target.is_dir() and cells is not None:
+        raise typer.BadParameter(f"needs a results folder, and {target} is none", param_hint="--cells")
+    paper = verifying.read_paper(cells or target)
+    if cells is None:
+        if paper.config is None:
+            raise UserError(f"{target}: names no config; for a results folder: `mlcdr verify RESULTS --cells {target}`")
+        folder = _run_config(paper.config, jobs, out, trust)
+    found = verifying.verify(open_results(folder), paper)
+    if found.sheet is not None:
+        print_table(found.sheet)
+    print_lines(found.sentence())
+    raise typer.Exit(0 if found.reaches(at_least) else 1)
+
+
+def _run_config(config: Path, jobs: int, out: Path, trust: bool) -> Path:
+    """Run a config that may be a stranger's; returns its results folder."""
+    from mlcdr.api.loading import load_unknown
+    from mlcdr.api.running import compute
+
+    report = compute(load_unknown(config, trust, print_notice), out, jobs, trust=trust)
+    code = conclude(report, True)
+    if report.interrupted:
+        raise typer.Exit(code)
+    return report.folder

@@ -66,9 +66,10 @@ class Imports:
         where = ", ".join(shown) or spec.origin or "nowhere"
         are_own = bool(sources) and all(map(self._is_own, sources))
         if not (self.trust or are_own):
+            below = "" if self.folder is None else ", nor below the config's folder"
             raise UnknownComponent(
-                f"{written} is not imported: {package} ({where}) is neither a plug-in, nor a class of scikit-learn, "
-                "nor below the config's folder; `--trust` (in Python trust=True) imports it, and runs what is in it"
+                f"{written} is not imported: {package} ({where}) is neither a plug-in, nor a class of scikit-learn"
+                f"{below}; `--trust` (in Python trust=True) imports it, and runs what is in it"
             )
         _reload_changed(module)
         if self.announce is not None and module not in self._announced:

@@ -1,6 +1,6 @@
 """How a number is judged against a published one: `published/PAPER/TABLE.yaml`, next to the table's CSV.
 
-All keys are optional:
+`mlcdr verify` judges the cells of any paper in the same way. All keys are optional:
 
     spread: standard_error     # of both numbers, over splits; or `repetitions`, or `printed`: see below
     std: standard_deviation    # what the table calls a standard deviation is one; or `standard_error`: it is over √n
@@ -9,6 +9,7 @@ All keys are optional:
     tolerance: 0.0005          # a difference no larger than this agrees, whatever its z
     metrics: {}                # what the CSV calls a metric → what we do
     datasets: {}               # what the CSV calls a data set → what we do
+    methods: {}                # what the CSV calls a method → what we do
     not_reproducible:          # cells that are shown but not judged
       - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
 
@@ -41,12 +42,14 @@ deviation, not ten.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
+from mlcdr.experiment.model import AnyNumber
+from mlcdr.experiment.problems import Strict
 from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.papers.printed import FOLDER, KEY, n_places, read_numbers
 
@@ -59,17 +62,16 @@ _OF_FEW = f"fewer than {FEWEST}: standard errors over splits"
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+_Positive = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class NotReproducible(_Strict):
+class NotReproducible(Strict):
     """Cells of a published table that no reading of the paper gives, and why."""
 
     why: str
-    datasets: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
+    datasets: AnyNumber[str] = ()
+    methods: AnyNumber[str] = ()
+    metrics: AnyNumber[str] = ()
 
     def covers(self, dataset: str, method: str, metric: str) -> bool:
         """Whether a cell is one of them."""
@@ -80,17 +82,18 @@ class NotReproducible(_Strict):
         )
 
 
-class Rules(_Strict):
+class Rules(Strict):
     """The rules for one table; the module's docstring explains each key."""
 
     spread: Literal["standard_error", "repetitions", "printed"] = "standard_error"
     std: Literal["standard_deviation", "standard_error"] = "standard_deviation"
-    max_z: float = 3.0
+    max_z: _Positive = 3.0
     settings: Literal["conditions", "results"] = "conditions"
-    tolerance: float = 0.0005
-    metrics: dict[str, str] = {}
-    datasets: dict[str, str] = {}
-    not_reproducible: tuple[NotReproducible, ...] = ()
+    tolerance: _Positive = 0.0005
+    metrics: dict[str, str] = Field(default_factory=dict)
+    datasets: dict[str, str] = Field(default_factory=dict)
+    methods: dict[str, str] = Field(default_factory=dict)
+    not_reproducible: AnyNumber[NotReproducible] = ()
 
     def describe_limit(self) -> str:
         """How near a number must be to agree: `3 standard errors of the difference or 0.0005`."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any, TypeAlias
 
 import pandas as pd
 
-from mlcdr.experiment.model import LABELLED
+from mlcdr.experiment.model import LABELLED, Experiment, value_text
 from mlcdr.papers.judging import FEWEST, Rules
 from mlcdr.papers.printed import plain_word, read_settings
 from mlcdr.results.results import Results
 
 _NO_ROW = -1
+_Place: TypeAlias = tuple[str, str, str]
 PATHS = {
     "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
     "feature_dim": ("feature_space.n_components", "feature_space.n_features", "dual_space.n_features"),
@@ -41,21 +43,50 @@ def match_cells(results: Results, cells: pd.DataFrame, rules: Rules) -> pd.DataF
 
 def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]:
     """For each printed cell the label of its row in `results.summary`; −1 where there is none, or several fit."""
-    rows: dict[tuple[str, str, str], list[int]] = {}
+    return [rows[0] if len(rows) == 1 else _NO_ROW for rows in list_fitting(results, cells, rules)]
+
+
+def list_fitting(results: Results, cells: pd.DataFrame, rules: Rules) -> list[list[int]]:
+    """For each printed cell the labels of all rows in `results.summary` that fit it."""
+    rows: dict[_Place, list[int]] = {}
     for own in results.summary[["dataset", "method", "metric"]].itertuples():
         place = plain_word(own.dataset), plain_word(own.method), own.metric
         rows.setdefault(place, []).append(own.Index)
     found = []
     for cell in cells.itertuples():
-        dataset = rules.datasets.get(cell.dataset, cell.dataset)
-        metric = rules.metrics.get(cell.metric, cell.metric)
-        place = plain_word(dataset), plain_word(cell.method), metric
-        fitting = rows.get(place, [])
+        fitting = rows.get(_place_of(cell, rules), [])
         if rules.settings == "conditions":
             settings = read_settings(cell.setting)
             fitting = [row for row in fitting if _has_settings(results, row, settings)]
-        found.append(fitting[0] if len(fitting) == 1 else _NO_ROW)
+        found.append(fitting)
     return found
+
+
+def is_planned(results: Results, cell: Any, rules: Rules) -> bool:
+    """Whether the experiment of some results would give a number for a printed cell, if all its trials had one."""
+    experiment = results.experiment
+    dataset, method, metric = _place_of(cell, rules)
+    named = [name for name in experiment.methods if plain_word(name) == method]
+    if not named or dataset not in map(plain_word, results.datasets):
+        return False
+    if metric not in [spec.label for spec in experiment.metrics]:
+        return False
+    settings = read_settings(cell.setting) if rules.settings == "conditions" else {}
+    for key, wanted in settings.items():
+        written: list[str] = []
+        for path in PATHS.get(key, (key,)):
+            written += map(value_text, experiment.sweep.get(path, ()))
+            written.append(_fixed(experiment, named[0], path))
+        if not any(are_same_amount(each, wanted) for each in written):
+            return False
+    return True
+
+
+def _place_of(cell: Any, rules: Rules) -> _Place:
+    """The data set, the method and the metric of a printed cell, as the results have them."""
+    dataset = rules.datasets.get(cell.dataset, cell.dataset)
+    method = rules.methods.get(cell.method, cell.method)
+    return plain_word(dataset), plain_word(method), rules.metrics.get(cell.metric, cell.metric)
 
 
 def _has_settings(results: Results, row: int, settings: dict[str, str]) -> bool:
@@ -71,9 +102,14 @@ def _written(results: Results, row: int, path: str) -> str:
     """The value of a parameter, swept or fixed by the method's own config; empty if the method has none."""
     if path in results.swept:
         return str(results.summary.at[row, path])
+    return _fixed(results.experiment, results.summary.at[row, "method"], path)
+
+
+def _fixed(experiment: Experiment, method: str, path: str) -> str:
+    """The value of a parameter in the config of a method; empty if the method has none."""
     if path == LABELLED:
-        return str(results.experiment.splits.labelled or "")
-    spec = results.experiment.methods.get(results.summary.at[row, "method"])
+        return str(experiment.splits.labelled or "")
+    spec = experiment.methods.get(method)
     found = spec.component_at(path) if spec else None
     if found is None:
         return ""

@@ -107,24 +107,9 @@ class PublishedComparison(ShownSheet):
         without = self.cells["verdict"].isin(["not run", "n/a"])
         there = self.cells["dataset"][~without].unique()
         cells = self.cells[self.cells["dataset"].isin(there)]
-        labels = _label_cells(cells)
-        rows = []
-        for left, cell in zip(labels.to_numpy(), cells.itertuples(), strict=True):
-            rows.append((*left, *show_cell(cell)))
         metrics = cells["metric"].unique()
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
-        caption = f"{self.folder} compared with {self.table}{of}"
-        header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
-        stub = len(labels.columns.drop("Ours at", errors="ignore"))
-        return make_sheet(
-            caption=caption,
-            header=header,
-            rows=rows,
-            stub=stub,
-            notes=list(self._list_notes(there)),
-            left=(len(header) - 1,),
-            nested=2,
-        )
+        return tabulate_cells(f"{self.folder} compared with {self.table}{of}", cells, list(self._list_notes(there)))
 
     def _list_notes(self, there: Sequence[str]) -> Iterator[str]:
         """The notes; data sets that are not `there` are named, in place of rows of dashes."""
@@ -149,9 +134,22 @@ class PublishedComparison(ShownSheet):
         return reasons
 
 
+def tabulate_cells(caption: str, cells: pd.DataFrame, notes: Sequence[str] = ()) -> Sheet:
+    """A row for each judged cell; a column `table`, if there is one, says which of several tables it is of."""
+    labels = _label_cells(cells)
+    rows = []
+    for left, cell in zip(labels.to_numpy(), cells.itertuples(), strict=True):
+        rows.append((*left, *show_cell(cell)))
+    header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
+    stub = len(labels.columns.drop("Ours at", errors="ignore"))
+    return make_sheet(caption, header, rows, stub, notes, left=(len(header) - 1,), nested=2)
+
+
 def _label_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """What tells the cells of a table apart, by the heads of its columns; and the points of grids that ours are of."""
     labels = pd.DataFrame({"Dataset": cells["dataset"], "Method": cells["method"]})
+    if "table" in cells and (cells["table"] != "").any():
+        labels.insert(0, "Table", cells["table"])
     settings = pd.DataFrame(list(map(read_settings, cells["setting"])), cells.index)
     if len(settings.columns) == 1 and settings.notna().all(axis=None):  # of a single one its values are enough
         (name,) = settings

@@ -53,6 +53,7 @@ def next_words(line: str) -> list[str]:
         ("mlcdr run e.yaml --set defaults.learner.ridge.al", ["defaults.learner.ridge.alpha="]),
         ("mlcdr run e.yaml --set nothing.", []),
         ("mlcdr status ", ["results/small"]),
+        ("mlcdr verify ", ["e.yaml", "results/small"]),
         ("mlcdr status nowhere/", []),
         ("mlcdr methods cpl", ["cplst"]),
         ("mlcdr new -m pca+cpl", ["pca+cplst"]),
@@ -88,7 +89,7 @@ def test_an_error_is_not_printed_into_the_line(here: Path) -> None:
 
 def test_every_kind_of_parameter_is_known() -> None:
     """Names and numbers of one's own are not completed, and files by the shell itself; all else is."""
-    free = {"N", "NUMBER", "NAME", "FEATURE", "ADDRESS", "NAME=VALUE", "CHECK", "FILE", "DIR", "MODEL", "I/N"}
+    free = {"N", "NUMBER", "NAME", "FEATURE", "ADDRESS", "NAME=VALUE", "CHECK", "FILE", "DIR", "MODEL", "I/N", "N|N%"}
     root = get_command(app)
     groups = [root, root.commands["datasets"], root.commands["new"]]
     for command in [each for group in groups for each in group.commands.values()]:

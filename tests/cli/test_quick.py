@@ -98,7 +98,7 @@ def test_of_missing_values_a_run_says_what_a_new_config_says(here: Path, mlcdr: 
 
 
 def test_the_config_quick_answers_for_a_file(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    tiny = ["--set", "splits.folds=2", "--set", "splits.repeats=1", "--set", "defaults.tune.points=2"]
+    tiny = ["--set", "splits.folds=2", "--set", "splits.repeats=1"]
     done = mlcdr("run", "quick", "-j", 1, "--data", "data/tiny.arff", *tiny)
     assert done.code == 0, done.err
     assert len(sentences(done.out)) == 1

@@ -18,12 +18,13 @@ from mlcdr import cli
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.label_xml import read_label_xml
-from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
+from mlcdr.errors import ConfigError, DataError, ResultsError, UserError, escape_control_characters
 from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.splits import FromFile
 from mlcdr.experiment.yaml_reader import read_yaml, read_yaml_text
+from mlcdr.papers.verifying import read_paper
 
 ROWS = 6  # of the data set that the folds are read for
 
@@ -73,6 +74,11 @@ methods:
     learner: {ridge: {alpha: 1e-3}}
 """
 
+CELLS = b"""dataset,method,label_space.n_components,metric,value,spread,note
+yeast,PLST,20%,hamming_loss,0.2150,0.0008,
+yeast,"A, b",,f1,.5,,"a note"
+"""
+
 FOLDS = b"row,fold\n0,0\n1,1\n2,0\n3,1\n4,0\n5,1\n"
 
 COMMANDS = [
@@ -110,7 +116,7 @@ def _refusal(read: Callable[[Path], object], path: Path, content: bytes, *begins
     path.write_bytes(content)
     try:
         read(path)
-    except (DataError, ConfigError) as error:
+    except (DataError, ConfigError, ResultsError) as error:
         told = str(error)
         for line in told.split("\n"):
             assert line.startswith(tuple(f"{each}:" for each in begins or (path,))), f"no place: {line!r}"
@@ -155,6 +161,11 @@ def folds(folder: Path, content: bytes) -> str | None:
     return _refusal(read, folder / "folds.csv", content)
 
 
+def cells(folder: Path, content: bytes) -> str | None:
+    """Read the printed cells of a paper."""
+    return _refusal(read_paper, folder / "cells.csv", content)
+
+
 def override(folder: Path, content: bytes) -> str | None:
     """Put a `--set` text into a config."""
     document = read_yaml_text(YAML.decode(), "e.yaml")
@@ -192,12 +203,13 @@ def command_line(folder: Path, content: bytes) -> str | None:
 
 # Reader, what to begin with, and how many cases `make test-all` tries.
 READERS: dict[str, tuple[Callable[[Path, bytes], str | None], list[bytes], int]] = {
-    "arff": (arff, [DENSE, SPARSE], 1500),
+    "arff": (arff, [DENSE, SPARSE], 1300),
     "dataset": (dataset, [DENSE, SPARSE], 400),
     "xml": (xml, [XML], 800),
     "yaml": (yaml, [YAML], 800),
     "config": (config, [YAML], 200),
     "folds": (folds, [FOLDS], 600),
+    "cells": (cells, [CELLS], 200),
     "override": (override, [b"methods.A b.learner.ridge.alpha=1", b"datasets.0=[emotions, {a: 1}]"], 250),
     "command_line": (command_line, [command.encode() for command in COMMANDS], 150),
 }
