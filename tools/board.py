@@ -17,6 +17,7 @@ from scipy import stats
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.feature_selection import SelectorMixin
 
+from mlcdr.comparison.significance import FEW
 from mlcdr.comparison.statistics import (
     Friedman,
     average_ranks,
@@ -105,7 +106,9 @@ class Against:
 
     @property
     def verdict(self) -> str:
-        """`better`, `the same` or `worse`, if that is likely enough; else `not decided`."""
+        """`better`, `the same` or `worse`, if that is likely enough; else `not decided`, or `too few` data sets."""
+        if len(self.gains) <= FEW:
+            return "too few"
         likely = {"better": self.better, "the same": self.same, "worse": self.worse}
         return next((said for said, p in likely.items() if p >= SURE), "not decided")
 
@@ -312,7 +315,7 @@ def correlate(board: Board, chosen: Mapping[str, str]) -> pd.DataFrame:
     -------
     frame
         A row for each family and property (`family`, `method`, `fact`), with `n` data sets, `rho`, `p`, and `p_holm`,
-        corrected over all rows; NaN where one of the two is constant, or there are fewer than three data sets.
+        corrected over all rows; NaN where one of the two is constant, or there are `FEW` data sets.
     """
     facts = board.facts()
     rows = []
@@ -321,7 +324,7 @@ def correlate(board: Board, chosen: Mapping[str, str]) -> pd.DataFrame:
         for fact in facts:
             pair = pd.concat([gains, facts[fact].reindex(gains.index)], axis="columns").dropna().to_numpy()
             rho = p = np.nan
-            if len(pair) > 2 and (np.ptp(pair, axis=0) > 0).all():
+            if len(pair) > FEW and (np.ptp(pair, axis=0) > 0).all():
                 rho, p = stats.spearmanr(pair[:, 0], pair[:, 1])
             rows.append({"family": family, "method": method, "fact": fact, "n": len(pair), "rho": rho, "p": p})
     found = pd.DataFrame(rows, columns=["family", "method", "fact", "n", "rho", "p"])

@@ -196,8 +196,8 @@ def _show_ratio(ratio: float) -> str | Text:
 
 
 def _show_likely(compared: Against | None) -> list[str | Text]:
-    """The probabilities better, the same and worse; bold from `SURE` on."""
-    if compared is None:
+    """The probabilities better, the same and worse; bold from `SURE` on. With too few data sets they say nothing."""
+    if compared is None or compared.verdict == "too few":
         return [NOTHING] * 3
     return [text(f"{p:.2f}", p >= SURE) for p in (compared.better, compared.same, compared.worse)]
 
@@ -222,7 +222,8 @@ def _explain_standing(board: Board, datasets: Sequence[str]) -> Iterator[str]:
     )
     yield (
         f"P: how likely a method is better than, the same as and worse than {board.against} in micro F1 on a further "
-        f"data set (Bayesian signed-rank test; a difference below {ROPE} is none). Bold: {SURE} or more."
+        f"data set (Bayesian signed-rank test; a difference below {ROPE} is none). Bold: {SURE} or more. {DASH}: too "
+        "few data sets."
     )
 
 
@@ -477,7 +478,7 @@ def _correlation_sheet(found: pd.DataFrame) -> Sheet:
         header=["Gain of", "With", "Data sets", "ρ", "p", "p (Holm)"],
         rows=rows,
         stub=2,
-        notes=[f"Holm's correction over all rows. {DASH}: not defined."],
+        notes=[f"Holm's correction over all rows. {DASH}: not defined, or too few data sets."],
     )
 
 
@@ -515,6 +516,7 @@ def _tell(said: Mapping[str, Mapping[str, Iterable[str]]]) -> Iterator[str]:
         "the same": "the same as",
         "worse": "worse than",
         "not decided": "not decided against",
+        "too few": "too few data sets for a verdict against",
     }
     for metric, verdicts in said.items():
         told = [f"{words[verdict]} {join_words(list(verdicts[verdict]))}" for verdict in words if verdict in verdicts]

@@ -192,6 +192,14 @@ def test_correlations_are_scipys_with_holms_correction_over_all(board):
     assert sorted(found["p_holm"].dropna()) == pytest.approx(list(stepped))
 
 
+def test_five_data_sets_or_fewer_give_no_verdict_and_no_correlation(board):
+    assert board.compare("PLST", "ridge", datasets=DATASETS[:5]).verdict == "too few"
+    assert board.compare("PLST", "ridge", datasets=DATASETS[:6]).verdict != "too few"
+    found = correlate(board, choose_of_families(board))
+    assert found.loc[found["n"] <= 5, "p"].isna().all()
+    assert found.loc[found["n"] > 5, "p"].notna().any()
+
+
 def test_the_first_screen_has_the_counts_of_the_verdicts(board):
     verdicts = [board.compare(method, "ridge", datasets=DATASETS).verdict for method in board.reductions]
     (counts,) = re.findall(
