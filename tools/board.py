@@ -129,8 +129,8 @@ class Board:
         Method → what it reduces.
     contributed : frozenset
         The methods that are not of the configs that come with mlcdr.
-    groups : dict
-        Config → its data sets that have results; the first is that of `BOARD`.
+    groups : tuple of tuple of str
+        The data sets of each config that have results, those of `BOARD` first; configs on the same ones are one group.
     times : frame
         Data sets × methods: time of a fit in that of `against` in the same run; NaN where the run lacks one of the two.
     """
@@ -139,7 +139,7 @@ class Board:
     against: str
     families: Mapping[str, str]
     contributed: frozenset[str]
-    groups: Mapping[str, tuple[str, ...]]
+    groups: tuple[tuple[str, ...], ...]
     times: pd.DataFrame
 
     @cached_property
@@ -152,7 +152,7 @@ class Board:
     @property
     def datasets(self) -> tuple[str, ...]:
         """The data sets on which methods are ranked first."""
-        return self.groups[BOARD]
+        return self.groups[0]
 
     def is_higher_better(self, metric: str) -> bool:
         """The direction of a measure of quality."""
@@ -269,7 +269,7 @@ def make_board(runs: Sequence[StoredRun]) -> Board | None:
         against=str(against),
         families=families,
         contributed=frozenset(contributed),
-        groups={name: _list_datasets(each) for name, each in configs.items()},
+        groups=tuple(dict.fromkeys(_list_datasets(each) for each in configs.values())),
         times=_compare_times(ours, str(against)),
     )
 

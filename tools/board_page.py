@@ -23,7 +23,6 @@ from mlcdr.tables.escaping import escape_markdown
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import format_mean, shorten_name
 from tools.board import (
-    BOARD,
     FAMILIES,
     MAIN,
     ROPE,
@@ -154,10 +153,10 @@ def _describe_ranks(board: Board, ranks: pd.Series, friedman: Friedman, cd: floa
 
 def _standings(board: Board) -> Iterator[str]:
     """The table of each group of data sets; the first is open, and a script shows another one in its place."""
-    for name, datasets in board.groups.items():
+    for datasets in board.groups:
         sheet = _standing(board, datasets)
-        title = f"{name}: {_list_datasets(datasets)}"
-        if name == BOARD:
+        title = _list_datasets(datasets)
+        if datasets == board.datasets:
             table = sheet.html(sortable=True).strip()
             yield f'<div class="board-group" data-name="{html.escape(title)}">\n{table}\n</div>\n'
         else:
@@ -292,12 +291,12 @@ def _families(board: Board) -> Iterator[str]:
         "selects them, both, or parts of the rows. *Learner alone* has none of these, though some such learners reduce "
         "inside.\n"
     )
-    for name, datasets in board.groups.items():
+    for datasets in board.groups:
         sheet = _family(board, datasets)
-        if name == BOARD:
+        if datasets == board.datasets:
             yield f"{sheet.html().strip()}\n"
         else:
-            yield _fold(f"{name}: {_list_datasets(datasets)}", sheet)
+            yield _fold(_list_datasets(datasets), sheet)
 
 
 def _family(board: Board, datasets: Sequence[str]) -> Sheet:
