@@ -3,7 +3,7 @@
 In the folder of this file,
 
     mlcdr test my_methods.py                             # has it the properties that every method must have?
-    mlcdr run board --method my_methods.ScaledPLST       # the row: an evening; --set 'datasets=[yeast]' takes seconds
+    mlcdr run board --method my_methods.ScaledPLST       # the row: minutes; --set 'datasets=[yeast]' takes seconds
 
 runs it as the config `board` runs all methods: behind the same scaling, with ridge regression and the same threshold,
 on the same splits, its number of dimensions tuned like theirs. It prints the row, its place among the stored rows in

@@ -26,6 +26,7 @@ def table(
         options = {"metric": found.metric_named(metric)}
         print_table(tables.make_table(found, LayoutSpec(layout="generic", options=options)))
         print_against(found, options["metric"])
+        print_place(found)
         return
     print_tables(found)  # first: they may not be writable
     print_against(found)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mlcdr.comparison.significance import format_counts, show_p
@@ -22,7 +23,7 @@ from mlcdr.experiment.splits import number_of_splits
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import as_texts
 
 _NAMED = 6  # stored methods that a note names
@@ -42,9 +43,10 @@ class Place(ShownSheet):
         The measure by which the board tunes, of which the sentence is.
     rows : frame
         A row for each of one's own methods (`own`) and each measure (`metric`; printed: `title`): `place` among `of`,
-        which are the stored methods and itself, average `rank`, and on how many data sets (`n`); wins, ties and losses
-        against the method without a reduction, Wilcoxon's p-value, and p_holm, corrected over the method's measures
-        (NaN where all data sets tie).
+        which are the stored methods and itself, average `rank`, and on how many data sets (`n`); against the method
+        without a reduction the mean `difference`, wins, ties and losses, Wilcoxon's p-value, and p_holm, corrected over
+        the method's measures (NaN where all data sets tie; `least`: the smallest that so many data sets can give).
+        The `best` stored method and those just `above` and `below` are texts with their average ranks.
     notes : tuple of str
         On which data sets, and what was left out.
     """
@@ -55,7 +57,7 @@ class Place(ShownSheet):
     rows: pd.DataFrame
     notes: tuple[str, ...]
 
-    columns = ("method", "metric", "place", "of", "rank", "n", "wins", "ties", "losses", "p", "p_holm")
+    columns = ("method", "metric", "place", "of", "rank", "n", "difference", "wins", "ties", "losses", "p", "p_holm")
 
     @property
     def records(self) -> tuple[tuple[str, ...], ...]:
@@ -80,14 +82,14 @@ class Place(ShownSheet):
         )
 
     def sentences(self) -> Iterator[str]:
-        """The place of each method in the measure by which the board tunes."""
+        """The place of each method in the measure by which the board tunes, and what it is compared with there."""
         of_metric = self.rows[self.rows["metric"] == self.metric]
         for row in of_metric.to_dict("records"):
             n_tests = self.rows.loc[self.rows["own"] == row["own"], "p"].count()
             test = f"{show_p(row['p_holm'])}, Holm over {plural(n_tests, 'measure')}"
             if math.isnan(row["p"]):
                 test = "no test, as they are the same everywhere"
-            elif _least_p(row["n"], n_tests) > ALPHA:
+            elif row["least"] > ALPHA:
                 test = "too few data sets for a test"
             ties = f", the same on {row['ties']}" if row["ties"] else ""
             yield (
@@ -95,17 +97,22 @@ class Place(ShownSheet):
                 f"{plural(row['n'], 'data set')}; better than {self.against} on {row['wins']}, worse on "
                 f"{row['losses']}{ties} ({test})."
             )
-
-
-def _least_p(n_datasets: int, n_tests: int) -> float:
-    """The smallest p-value after Holm's correction that so many data sets can give."""
-    return n_tests * 2.0 ** (1 - n_datasets)
+            yield (
+                f"{row['own']}: average rank {row['rank']:.2f}; the best stored method: {row['best']}, just above: "
+                f"{row['above']}, just below: {row['below']}. Mean difference to {self.against} in {row['title']}: "
+                f"{signed(row['difference'], 4)}."
+            )
 
 
 def _show_row(row: Mapping[Any, Any]) -> list[str | Text]:
-    p = NOTHING if math.isnan(row["p"]) else text(show_short(row["p_holm"]), row["p_holm"] <= ALPHA)
+    p = text(show_short(row["p_holm"]), row["p_holm"] <= ALPHA) if _is_tested(row) else NOTHING
     counts = format_counts([row["wins"], row["ties"], row["losses"]])
     return [row["own"], row["title"], f"{row['place']} of {row['of']}", f"{row['rank']:.2f}", counts, p]
+
+
+def _is_tested(row: Mapping[Any, Any]) -> bool:
+    """Whether the p-value of a row says something: not all data sets tie, and there are enough of them."""
+    return not math.isnan(row["p"]) and row["least"] <= ALPHA
 
 
 # -------------------------------------------------------------------- placing
@@ -184,11 +191,25 @@ def _place(results: Results, board: Results, own: str, against: str) -> list[dic
             "of": len(pairs) + 1,
             "rank": pairs["own_rank"].iloc[0],
             "n": len(values),
+            **_name_neighbours(pairs["beside"], pairs["own_place"].iloc[0]),
+            "difference": (values - theirs[against]).mean(),
             **pairs.loc[against, ["wins", "ties", "losses"]],
             "p": wilcoxon(paired_differences(values, theirs[against])),
         })  # fmt: skip
     corrected = holm([row["p"] for row in rows])
-    return [{**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True)]
+    n_tests = np.count_nonzero(~np.isnan(corrected))
+    # the smallest p-value of N differences is that of all in one direction, 2 / 2ᴺ
+    return [
+        {**row, "p_holm": p, "least": min(1.0, n_tests * 2.0 ** (1 - row["n"]))}
+        for row, p in zip(rows, corrected, strict=True)
+    ]
+
+
+def _name_neighbours(ranks: pd.Series, place: int) -> dict[str, str]:
+    """The best of the stored methods and those just above and below a place, each with its average rank."""
+    named = [f"{method} ({rank:.2f})" for method, rank in ranks.sort_values(kind="stable").items()]
+    above, below = named[: place - 1], named[place - 1 :]
+    return {"best": named[0], "above": above[-1] if above else "none", "below": below[0] if below else "none"}
 
 
 def _tabulate_means(results: Results, metric: str) -> pd.DataFrame:
@@ -211,6 +232,8 @@ def _list_notes(results: Results, board: Results, own: str, finished: list[str])
     if unknown:
         yield f"{own}: no data sets of the board: {join_words(unknown)}."
     rivals = _list_rivals(board, common)
+    if own in rivals:
+        yield f"{own}: a stored method has the same name, and is among those that it is compared with."
     lacking = [method for method in board.methods if method not in rivals]
     if common and lacking:
         stored = plural(len(lacking), "stored method")
@@ -218,17 +241,18 @@ def _list_notes(results: Results, board: Results, own: str, finished: list[str])
 
 
 def _explain(rows: list[dict[str, Any]], against: str) -> Iterator[str]:
-    yield "Place: among the stored methods and itself, by average rank over the data sets."
+    yield "Average rank: over the data sets, among the stored methods and itself. Place: in the order of these means."
+    bold = f"; bold: at most {ALPHA:g}" if any(_is_tested(row) for row in rows) else ""
     yield (
         f"W/T/L: data sets on which it wins, ties with and loses to {against}. p: Wilcoxon's signed-rank test over "
-        f"them, with Holm's correction over the measures of a method; bold: at most {ALPHA:g}."
+        f"them, with Holm's correction over the measures of a method{bold}."
     )
     if any(math.isnan(row["p"]) for row in rows):
         yield f"{DASH}: no test, as all data sets tie."
-    n_datasets = max(row["n"] for row in rows)
-    least = _least_p(n_datasets, len({row["metric"] for row in rows}))
-    if least > ALPHA:
+    few = [row for row in rows if row["least"] > ALPHA]
+    if few:
+        least = min(few, key=lambda row: row["least"])
         yield (
-            f"Too few data sets for a test: the smallest p (Holm) that {plural(n_datasets, 'data set')} can give is "
-            f"{min(least, 1):.2g}."
+            f"{DASH}: too few data sets for a test: the smallest p (Holm) that {plural(least['n'], 'data set')} can "
+            f"give is {least['least']:.2g}."
         )

@@ -95,7 +95,7 @@ def test_the_sentence_is_of_the_measure_by_which_the_board_tunes(tmp_path: Path)
     values = {key: [mean] * 4 for key, mean in BOARD.items()}
     board = open_results(write_folder(tmp_path / "board", config, values))
     found = place_methods(results_of(tmp_path / "mine", own), board)
-    (sentence,) = found.sentences()
+    sentence, _ = found.sentences()
     p = stats.wilcoxon([-0.01, *(0.05 + 0.001 * k for k in range(2, 12))], method="exact").pvalue
     assert sentence.startswith("Mine: place 1 of 5 in micro F1 on 12 data sets; better than ridge on 10, worse on 1, ")
     # in Hamming loss the two are the same everywhere, which is no test
@@ -106,9 +106,39 @@ def test_the_sentence_is_of_the_measure_by_which_the_board_tunes(tmp_path: Path)
 def test_few_data_sets_are_no_test(tmp_path: Path) -> None:
     few = {key: mean + 0.1 for key, mean in OWN.items() if key[0] in "abcd" and key[1] == "Mine"}
     found = placed(tmp_path, few)
-    (sentence,) = found.sentences()
+    sentence, _ = found.sentences()
     assert sentence.endswith("(too few data sets for a test).")
-    assert "Too few data sets for a test: the smallest p (Holm) that 4 data sets can give is 0.25." in found.notes
+    assert "–: too few data sets for a test: the smallest p (Holm) that 4 data sets can give is 0.25." in found.notes
+    assert {row[-1].plain for row in found.sheet.rows} == {"–"}
+    assert "bold" not in " ".join(found.notes)
+    assert "bold: at most 0.05." in " ".join(placed(tmp_path / "all", OWN).notes)
+
+
+def test_the_best_and_the_next_methods_and_the_difference_to_no_reduction_are_told(tmp_path: Path) -> None:
+    def means(**of_method: float) -> Values:
+        return {(d, method, metric): mean for d in DATASETS for method, mean in of_method.items() for metric in METRICS}
+
+    # the same order on all data sets, so that the ranks are known; the sentence is of the first measure, Hamming loss
+    stored = means(PCA=0.1, CCA=0.3, PLST=0.5, ridge=0.6)
+    tails = []
+    for number, mean in enumerate((0.4, 0.05, 0.9)):
+        _, tail = placed(tmp_path / str(number), means(Mine=mean), stored).sentences()
+        tails.append(tail)
+    assert tails == [
+        "Mine: average rank 3.00; the best stored method: PCA (1.00), just above: CCA (2.00), just below: PLST (4.00). "
+        "Mean difference to ridge in Hamming loss: −0.2000.",
+        "Mine: average rank 1.00; the best stored method: PCA (2.00), just above: none, just below: PCA (2.00). "
+        "Mean difference to ridge in Hamming loss: −0.5500.",
+        "Mine: average rank 5.00; the best stored method: PCA (1.00), just above: ridge (4.00), just below: none. "
+        "Mean difference to ridge in Hamming loss: +0.3000.",
+    ]
+
+
+def test_a_stored_method_that_is_run_again_is_told_to_compete_with_itself(tmp_path: Path) -> None:
+    again = {key: mean for key, mean in BOARD.items() if key[1] == "PCA"}
+    found = placed(tmp_path, again)
+    assert set(found.rows["of"]) == {5}
+    assert "PCA: a stored method has the same name, and is among those that it is compared with." in found.notes
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:

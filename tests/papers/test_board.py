@@ -66,6 +66,7 @@ def test_a_row_of_ones_own_is_placed_by_run_table_report_and_python(
     assert " of 4 in micro F1 on 1 data set; better than ridge on " in done.out
     shown = mlcdr("table", "results/board_mine")
     assert SENTENCE in shown.out
+    assert SENTENCE in mlcdr("table", "results/board_mine", "--metric", "micro_f1").out
     found = api.open_results("results/board_mine")
     assert set(found.place().frame()["of"]) == {4}
     assert "board_mine on the board" in found.report().path.read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_what_is_computed_again_is_the_same_but_for_times(stored: Path, script: 
         change(stored, dataset, "fit_seconds", "9")
     told = script(board_check, stored, "--share", "1", "--jobs", "1")
     assert (told.code, told.out.splitlines()[-1]) == (0, "all means are the same to six digits"), told.err
-    assert "board_mine: first, second and third again" in told.out
+    assert told.out.splitlines()[1] == "board_mine: first, second and third again"
 
 
 def test_each_mean_that_differs_in_six_digits_has_a_line(stored: Path, script: Callable[..., Outcome]) -> None:
@@ -60,8 +61,21 @@ def test_each_mean_that_differs_in_six_digits_has_a_line(stored: Path, script: C
     assert told.out.splitlines()[2:] == [
         f"board_mine: second, PLST, f1: stored {changed}, now {now}",
         f"board_mine: third, PLST, hamming_loss: stored none, now {was['third', 'hamming_loss']:.6g}",
-        "2 means differ",
+        f"2 means differ; {board_check._ADVICE}",
     ]
+
+
+def test_a_class_that_is_not_the_stored_one_is_named_before_its_digits(
+    stored: Path, script: Callable[..., Outcome]
+) -> None:
+    manifest = json.loads((stored / "manifest.json").read_text())
+    manifest["code"]["PLST"] = "0" * len(manifest["code"]["PLST"])
+    (stored / "manifest.json").write_text(json.dumps(manifest))
+    change(stored, "first", "f1", "0.123")
+    told = script(board_check, stored, "--share", "1", "--jobs", "1")
+    assert told.code == 1
+    assert told.out.splitlines()[1] == "board_mine: stored of other code than that here: PLST"
+    assert told.out.splitlines()[-1].startswith("1 mean differs; run the row again with --fresh")
 
 
 def test_the_seed_is_printed_and_repeats_the_draw(stored: Path, script: Callable[..., Outcome]) -> None:
