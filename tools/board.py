@@ -96,7 +96,8 @@ class Against:
     gains : Series
         Data set → by how much the method is better.
     worse, same, better : float
-        How likely it is in a new data set (the Bayesian signed-rank test, region of practical equivalence `ROPE`).
+        How sure it is that this is the most likely outcome (the Bayesian signed-rank test, region of practical
+        equivalence `ROPE`).
     """
 
     gains: pd.Series

@@ -58,9 +58,12 @@ _TICKS = (-0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2
 _CONTRIBUTED = " †"
 _PROTOCOL = (
     "One table for the field: reductions of features and labels with ridge regression, and learners without one, under "
-    "one protocol ([its config](../configs/board.yaml)): five stratified folds, and everything tuned inside the "
-    "training rows by micro F1, with the same budget for each method. All have one threshold rule; CLEMS leaves it "
-    "nothing to do, since it predicts whole label sets, chosen for F1."
+    "one protocol ([its config](../configs/board.yaml)): five stratified folds, everything tuned inside the training "
+    "rows by micro F1, and one threshold rule, by which a label is predicted for the share of rows that has it in "
+    "training. The rule does not apply to reductions with their authors' learner (`… + SVM`), which decide by "
+    "themselves, and to CLEMS, which predicts whole label sets, chosen for F1, and no scores.\n\n"
+    "Eight points of the grid of each method are drawn, the same ones on all data sets. Of two parameters they show a "
+    "smaller part than of the one that `ridge` has: a part of a small loss may be that.\n"
 )
 
 
@@ -68,7 +71,7 @@ def board_page(board: Board | None) -> str:
     """The text of the page, below its title."""
     if board is None:
         return "\n".join([f"{_PROTOCOL}\n", "No results are stored yet.\n", *_add_a_row()])
-    parts = [f"{_PROTOCOL}\n", f"{_find(board)}\n", *_standings(board)]
+    parts = [f"{_find(board)}\n", f"{_PROTOCOL}\n", *_standings(board)]
     parts += ["## Each measure\n", *_measures(board)]
     parts += ["## Families\n", *_families(board)]
     parts += ["## Cost and quality\n", *_frontier(board)]
@@ -109,17 +112,28 @@ def _find(board: Board) -> str:
         compared = board.compare(method, board.against, MAIN, board.datasets)
         if compared is not None:
             verdicts.setdefault(compared.verdict, []).append(method)
-    counted = {verdict: len(methods) for verdict, methods in verdicts.items()}
-    better = [_say(board, method) for method in verdicts.get("better", ())]
-    named = f" ({join_some(better, _NAMED)})" if better else ""
+    if not verdicts:
+        return "No reduction has results on all data sets yet."
+    n_reductions = plural(len(board.reductions), "reduction")
     n_datasets = plural(len(board.datasets), "data set")
+    better = [_say(board, method) for method in verdicts.get("better", ())]
+    lead = f"None of {n_reductions} is shown to be better in micro F1 than ridge regression without one"
+    if better:
+        verb = "is" if len(better) == 1 else "are"
+        lead = f"{len(better)} of {n_reductions} {verb} better in micro F1 than ridge regression without one"
+    counts = [f"{len(verdicts.get(each, ()))} are {each}" for each in ("worse", "the same", "not decided")]
+    named = f": {join_some(better, _NAMED)}" if better else ""
     found = [
-        f"Of {plural(len(board.reductions), 'reduction')} with results on all of {n_datasets}, "
-        f"**{counted.get('worse', 0)} are worse in micro F1 than no reduction** (`{board.against}`), "
-        f"{counted.get('the same', 0)} the same, and {len(better)} better{named}; on "
-        f"{counted.get('not decided', 0)} the Bayesian signed-rank test does not decide (a difference below {ROPE} is "
-        f"none; probability at least {SURE})."
+        f"**{lead}** (`{board.against}`, on {n_datasets}){named}; {join_words(counts)} (Bayesian signed-rank test; "
+        f"differences below {ROPE} count as equal, and a verdict needs a probability of {SURE})."
     ]
+    gains = {method: board.gains(method, board.against, MAIN, board.datasets) for method in board.reductions}
+    best = max(gains, key=lambda method: float(gains[method].mean()))
+    mean = signed(float(gains[best].mean()), 4)
+    wins, losses = int((gains[best] > 0).sum()), int((gains[best] < 0).sum())
+    found.append(
+        f"{_say(board, best)} has the largest mean difference to it, {mean}: better on {wins}, worse on {losses}."
+    )
     ranks = board.rank(MAIN, board.datasets)
     test = board.test(MAIN, board.datasets)
     if test is not None:
@@ -141,10 +155,10 @@ def _describe_ranks(board: Board, ranks: pd.Series, friedman: Friedman, cd: floa
     shown = f"Friedman's test does not show that the methods differ ({p})"
     if friedman.f_p <= ALPHA:
         shown = (
-            f"The critical difference of Nemenyi's test, {cd:.1f}, tells the best apart from {is_apart.sum()} of the "
-            f"{len(ranks) - 1} others{also} (Friedman's test: {p})"
+            f"The critical difference of Nemenyi's test, {cd:.1f}, tells it apart from {is_apart.sum()} of the other "
+            f"{len(ranks) - 1}{also} (Friedman's test: {p})"
         )
-    best_rank = f"The best average rank of {plural(len(ranks), 'method')} has {_say(board, best)} ({ranks.iloc[0]:.1f})"
+    best_rank = f"{_say(board, best)} has the best average rank of {plural(len(ranks), 'method')} ({ranks.iloc[0]:.1f})"
     return f"{best_rank}; {where}. {shown}."
 
 
@@ -175,13 +189,14 @@ def _standing(board: Board, datasets: Sequence[str]) -> Sheet:
             row.append(f"{ranks[metric][method]:.1f}" if method in ranks[metric] else NOTHING)
         row.append(_show_ratio(board.time_ratio(method, datasets)))
         compared = None if method == board.against else board.compare(method, board.against, MAIN, datasets)
+        row += _show_gain(compared)
         row += _show_likely(compared)
         rows.append([*row, str(n_datasets[method])])
     measures = [_SHORT.get(each, each) for each in board.measures]
     likely = ["P(better)", "P(same)", "P(worse)"]
     return make_sheet(
         caption=f"Average ranks over {plural(len(datasets), 'data set')}, 1 is the best",
-        header=["Method", "Family", *measures, "Fit time", *likely, "Data sets"],
+        header=["Method", "Family", *measures, "Fit time", "Gain", "W/T/L", *likely, "Data sets"],
         rows=rows,
         stub=1,
         left=(1,),
@@ -193,6 +208,13 @@ def _show_ratio(ratio: float) -> str | Text:
     if math.isnan(ratio):
         return NOTHING
     return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}"
+
+
+def _show_gain(compared: Against | None) -> list[str]:
+    """The mean difference, and how often the method wins, ties and loses."""
+    if compared is None:
+        return [DASH] * 2
+    return [signed(float(compared.gains.mean()), 4), format_counts(compared.counts)]
 
 
 def _show_likely(compared: Against | None) -> list[str | Text]:
@@ -221,8 +243,9 @@ def _explain_standing(board: Board, datasets: Sequence[str]) -> Iterator[str]:
         "geometric mean over data sets. Work that methods share counts for each of them."
     )
     yield (
-        f"P: how likely a method is better than, the same as and worse than {board.against} in micro F1 on a further "
-        f"data set (Bayesian signed-rank test; a difference below {ROPE} is none). Bold: {SURE} or more. {DASH}: too "
+        f"Gain: the mean difference to {board.against} in micro F1. W/T/L: data sets on which the method wins, ties "
+        f"and loses. P: how sure it is that better, the same or worse is the most likely outcome on a data set "
+        f"(Bayesian signed-rank test; differences below {ROPE} count as equal). Bold: {SURE} or more. {DASH}: too "
         "few data sets."
     )
 
@@ -409,8 +432,8 @@ def _gains(board: Board) -> Iterator[str]:
         yield "No reduction has results yet.\n"
         return
     yield (
-        f"The gain in micro F1 over `{board.against}` of one method of each family: of those with results on the most "
-        "data sets, that with the largest mean gain. Since it is chosen by these numbers, they flatter it a little. "
+        f"The gain in micro F1 over `{board.against}` of one method of each family: that with "
+        "the largest mean gain among those on the most data sets. Chosen by these numbers, it is flattered a little. "
         "n rows, d features, K labels.\n"
     )
     yield f"{_gain_sheet(board, chosen).html(sortable=True).strip()}\n"
@@ -452,8 +475,8 @@ def _describe_correlations(found: pd.DataFrame) -> str:
         least = tested.loc[tested["p_holm"].idxmin()]
         nearest = f"{escape_markdown(least.method)} with {least.fact}, ρ = {signed(least.rho, 2)}, {show_p(least.p)}"
         return (
-            f"Not shown: with {n} data sets none of {len(tested)} rank correlations of a gain with a property of the "
-            f"data is significant at {ALPHA:g} after Holm's correction (the nearest: {nearest}, after the correction "
+            f"With {n} data sets, none of {len(tested)} rank correlations of a gain with a property of the data is "
+            f"significant at {ALPHA:g} after Holm's correction (the nearest: {nearest}, after the correction "
             f"{show_p(least.p_holm)})."
         )
     named = []
@@ -532,13 +555,13 @@ def _show_pair(method: str, rival: str, metric: str, compared: Against) -> list[
 def _pair_sheet(rows: Sequence[Sequence[str | Text]]) -> Sheet:
     return make_sheet(
         caption="The methods of four works against their rivals",
-        header=["Method", "Against", "In", "Data sets", "W/T/L", "Better by", "P(better)", "P(same)", "P(worse)"],
+        header=["Method", "Against", "In", "Data sets", "W/T/L", "Mean difference", "P(better)", "P(same)", "P(worse)"],
         rows=rows,
         stub=1,
         left=(1, 2),
         notes=[
-            "On the data sets that both have. W/T/L: data sets on which the method wins, ties and loses. Better by: in "
-            f"the mean. P: as in the first table, with ± {ROPE} in the measure of the row."
+            "On the data sets that both have. W/T/L: data sets on which the method wins, ties and "
+            f"loses. P: as in the first table, with ± {ROPE} in the measure of the row."
         ],
     )
 
@@ -553,7 +576,7 @@ def _add_a_row() -> list[str]:
         "2. `mlcdr run board --method my_methods.Mine` computes its row, tuned as the others are, and prints where it "
         "stands.",
         "3. `python -m tools.record results/board_mine` stores it in `results/record/board/board_mine`.",
-        "4. `make docs` writes this page with it.",
+        "4. `python docs/generate.py` writes this page with it.",
         "5. Open a pull request with the class's file in `examples/board`, the folder of the record and this page "
         "([more](how-to/board.md)).",
         "6. The checks compute one of its data sets again; the row is accepted if the numbers are the same.",

@@ -357,7 +357,8 @@ def _compare_likely(better: np.ndarray, rope: float) -> np.ndarray:
 def bayesian_signed_rank(advantages: Sequence[float] | np.ndarray, rope: float = 0.0) -> tuple[float, float, float]:
     """The Bayesian signed-rank test (Benavoli et al. 2014; 2017, section 4.2.1).
 
-    Returns how likely the first method is worse than, practically equal to, or better than the second in a new block.
+    Returns how sure it is that in a new block the first method is most likely worse than the second, most likely
+    practically equal to it, or most likely better.
 
     The differences z₁ … z_N come from a distribution with a Dirichlet-process prior of strength s whose base measure
     sits at z₀ = 0, inside the region of practical equivalence [−r, r]. In the posterior
