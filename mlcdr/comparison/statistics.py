@@ -406,9 +406,12 @@ def bayesian_signed_rank(advantages: Sequence[float] | np.ndarray, rope: float =
 
 
 def _beyond(sums: np.ndarray, limit: float) -> np.ndarray:
-    """1 where a sum is above the limit, one half where it is the limit up to rounding."""
+    """1 where a sum is above the limit, one half where it is the limit up to rounding.
+
+    Differences may have been rounded to ten places (`paired_differences`), which is much of a small limit.
+    """
     rounding = 1e-12 * max(1.0, np.abs(sums).max())
-    is_limit = np.isclose(sums, limit, rtol=1e-9, atol=rounding)
+    is_limit = np.isclose(sums, limit, rtol=1e-7, atol=rounding)
     return np.where(is_limit, 0.5, sums > limit)
 
 

@@ -207,6 +207,8 @@ def test_the_bayesian_test_is_even_handed():
     assert one == other[::-1]
     assert module.bayesian_signed_rank(np.zeros(5)) == (0.5, 0.0, 0.5)
     assert module.bayesian_signed_rank(np.zeros(5), 0.01) == (0.0, 1.0, 0.0)
+    one_hundredth = module.paired_differences([0.7777, 0.82327], [0.3, 0.81327])[1]
+    assert module._beyond(np.array([2 * one_hundredth]), 0.02) == 0.5, "0.82327 − 0.81327 is 0.01"
     at_the_limit = module._beyond(np.array([1.0, 2.0, 2.0 + 1e-13, 3.0]), 2.0)
     np.testing.assert_array_equal(at_the_limit, [0.0, 0.5, 0.5, 1.0])
     for wrong in (-1.0, math.nan):
