@@ -481,6 +481,43 @@ def test_occ_is_the_first_in_none_of_our_four_measures_and_last_in_hamming_score
     assert all(friedman(means) > critical_value(means) for means in (exact, hamming, macro))
 
 
+def test_more_parents_raise_exact_match_but_on_medical_and_a_few_are_enough() -> None:
+    place = "learner.n_parents"
+    n_labels = {"scene": 6, "yeast": 14, "medical": 45}
+    curves = {}
+    for metric in ("exact_match", "macro_f1", "micro_f1", "hamming_score"):
+        of_metric = figure("figure4_4", metric, place)["kCC"].unstack(place)
+        for dataset, k in n_labels.items():
+            curve = of_metric.loc[dataset].dropna()
+            curves[metric, dataset] = curve.set_axis(curve.index.astype(int))[lambda c, k=k: c.index < k]
+    best = {key: curve.max() / curve[0] - 1 for key, curve in curves.items()}
+    assert best["exact_match", "scene"] > 0.2
+    assert best["exact_match", "yeast"] > 0.3
+    assert best["exact_match", "medical"] < 0.05
+    assert best["micro_f1", "yeast"] == 0, "no parent at all is best"
+    for dataset, k in n_labels.items():
+        stable = curves["exact_match", dataset][lambda c, k=k: c.index >= 0.8 * k]
+        assert stable.max() / stable.min() - 1 < 0.003
+        hamming = curves["hamming_score", dataset]
+        assert hamming.max() / hamming.min() - 1 < 0.016
+    assert [curves["exact_match", dataset].idxmax() for dataset in n_labels] == [5, 5, 20]
+
+
+def test_a_few_parents_are_enough_on_yeast_and_medical_and_fewer_features_are_better_on_scene_alone() -> None:
+    by_both = figure("figure4_6", "exact_match", "learner.n_parents", "learner.n_features")["OCC"]
+    by_parents = by_both.groupby(["dataset", "learner.n_parents"]).mean()
+    enough = by_parents > 0.99 * by_parents.groupby("dataset").transform("max")
+    least = enough[enough].reset_index().groupby("dataset")["learner.n_parents"].agg(lambda k: min(map(_share, k)))
+    assert least.to_dict() == {"medical": 10, "scene": 80, "yeast": 20}
+    best = by_both.groupby("dataset").max()
+    with_all = by_both.xs("100%", level="learner.n_features").groupby("dataset").max()
+    assert (best > with_all + 1e-9).to_dict() == {"medical": False, "scene": True, "yeast": False}
+
+
+def _share(text: str) -> float:
+    return float(text.strip("%"))
+
+
 def test_a_chosen_order_gains_little_and_ensembles_of_random_ones_gain_on_scene_alone() -> None:
     exact = figure("figure4_7", "exact_match")
     gain = exact["OCC_cos"] / exact["OCC"] - 1
