@@ -43,7 +43,7 @@ def mark_values(ax: Axes, values: Sequence[str]) -> None:
     places = place_values(values)
     names = [shorten_name(value) for value in values]
     logarithmic = ax.get_xscale() == "log"
-    room = _count_letters(ax)
+    room = count_letters(ax)
     ticks = _choose_ticks(np.log(places) if logarithmic else places, names, room)
     if logarithmic and max(map(len, names)) > _SHORT:
         mark_powers(ax.xaxis, room // (_SHORT + 1))
@@ -110,18 +110,18 @@ def stretch_times(ax: Axes, scale: str) -> None:
     """Make the horizontal axis logarithmic, if that is asked for or its points are of very unlike size."""
     if scale == "log" or _spans_decades(ax):
         ax.set_xscale("log")
-        mark_powers(ax.xaxis, _count_letters(ax) // (_SHORT + 1))
+        mark_powers(ax.xaxis, count_letters(ax) // (_SHORT + 1))
 
 
 def label_below(ax: Axes, label: str, parse_math: bool) -> None:
     """Set the label of the horizontal axis, in several lines where it is long."""
-    room = _count_letters(ax)
+    room = count_letters(ax)
     if len(label) > room and "$" not in label:
         label = fill(label, room)
     ax.set_xlabel(label, parse_math=parse_math)
 
 
-def _count_letters(ax: Axes) -> int:
+def count_letters(ax: Axes) -> int:
     """How many letters go side by side below the panel."""
     return int(_LETTERS * ax.bbox.width / ax.figure.dpi)
 

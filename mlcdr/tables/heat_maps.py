@@ -14,6 +14,7 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
 from mlcdr.results.frame import make_places
+from mlcdr.tables.axes import count_letters
 from mlcdr.tables.spot import Legend, Spot, write_text
 from mlcdr.tables.text_format import shorten_name
 
@@ -53,16 +54,17 @@ def draw_heat_map(ax: Axes, spot: Spot) -> Legend:
         _write_cells(ax, cells, image)
     if better is not None:
         _frame_best(ax, cells if better else -cells)
-    _mark_every(ax.xaxis, across)
-    _mark_every(ax.yaxis, down)
+    longest = max(len(shorten_name(value)) for value in across)
+    _mark_every(ax.xaxis, across, count_letters(ax) // (longest + 2))
+    _mark_every(ax.yaxis, down, _TICKS)
     spot.label_path(ax)
     write_text(ax.set_ylabel, spot.label, spot.name_path(layout.y))
     return {}
 
 
-def _mark_every(axis: Axis, values: Sequence[str]) -> None:
-    """A tick at each value, or at every second, third … of many."""
-    step = math.ceil(len(values) / _TICKS)
+def _mark_every(axis: Axis, values: Sequence[str], room: int) -> None:
+    """A tick at each value, or at every second, third … where there is no room for so many."""
+    step = math.ceil(len(values) / min(max(room, 1), _TICKS))
     names = [shorten_name(value) for value in values[::step]]
     axis.set_ticks(range(0, len(values), step), names, parse_math=False)
 
