@@ -37,7 +37,7 @@ def list_departures(experiment: Experiment) -> list[str]:
     found = []
     if experiment.splits != board.splits:
         found.append("splits")
-    if {each.label: each for each in experiment.metrics} != {each.label: each for each in board.metrics}:
+    if sorted(experiment.metrics, key=repr) != sorted(board.metrics, key=repr):  # their order does not matter
         found.append("metrics")
     if experiment.sweep:
         found.append("sweep")

@@ -200,11 +200,11 @@ class Verification:
         return f"{found} Not judged, as not reproducible: {left_out}." if left_out else found
 
     def reaches(self, at_least: str) -> bool:
-        """Whether as many cells agree as are asked for: a number (`17`) or a share (`95%`)."""
+        """Whether as many cells agree as are asked for: a number (`17`) or a share (`95%`); of no cells no share."""
         share = at_least.removesuffix("%")
         if share == at_least:
             return self.agreeing >= int(at_least)
-        return self.agreeing >= math.ceil(Fraction(share) * self.counted / 100)
+        return self.counted > 0 and self.agreeing >= math.ceil(Fraction(share) * self.counted / 100)
 
     @property
     def sheet(self) -> Sheet | None:

@@ -159,6 +159,13 @@ def test_cells_that_are_not_reproducible_do_not_count_whether_they_are_run_or_no
     assert found.sentence().endswith(" Not judged, as not reproducible: 2.")
 
 
+def test_no_share_of_no_cells_agrees(results: Results, tmp_path: Path) -> None:
+    judge = "{not_reproducible: [{why: all of it}]}"
+    found = verify(results, write(tmp_path, HEAD + "yeast,PLST,20%,hamming_loss,0.9,0.01", judge))
+    assert (found.agreeing, found.counted) == (0, 0)
+    assert not found.reaches("100%")
+
+
 def test_names_of_the_paper_lead_to_those_of_the_config(results: Results, tmp_path: Path) -> None:
     cells = "dataset,method,label_dim,metric,value\nYeast-1,FAIR,20%,HL,0.200\n"
     judge = "{methods: {FAIR: CPLST}, datasets: {Yeast-1: yeast}, metrics: {HL: hamming_loss}}"

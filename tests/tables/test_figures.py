@@ -284,6 +284,24 @@ def test_a_heat_map_with_a_gap_and_one_of_data_sets_by_metrics(tmp_path):
     assert len(canvas.save(figure, tmp_path / "f", "title")) == 2
 
 
+def test_the_names_at_the_axis_of_a_narrow_heat_map_stand_clear_of_each_other(tmp_path):
+    shares = [f"{share}%" for share in range(5, 105, 5)]
+    metrics = ("hamming_loss", "f1", "micro_f1")
+    values = {}
+    for i, alpha in enumerate(shares):
+        for j, size in enumerate(shares):
+            values |= {("yeast", "A", alpha, size, metric): (i + j, 0.5, 4) for metric in metrics}
+    config = experiment(["yeast"], ["A"], metrics, {ALPHA: shares, PATH: shares})
+    got = open_results(write_folder(tmp_path / "wide", config, values, [ALPHA, PATH]))
+    figure = render_figure(got, {"layout": "heatmap", "metrics": list(metrics), "columns": 3}, "yeast", "A")
+    FigureCanvasAgg(figure).draw()
+    for ax in figure.axes:
+        if ax.images:
+            boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+            assert len(boxes) > 2
+            assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
 def test_lines_for_the_values_of_a_second_sweep_for_data_sets_and_for_metrics(tmp_path):
     got = swept_twice(tmp_path)
     entry = {"layout": "curves", "x": ALPHA, "metrics": ["f1"]}
