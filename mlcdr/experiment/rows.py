@@ -13,7 +13,7 @@ from mlcdr.experiment.shipped import find_config
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.methods import registry
 
-_SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+_SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0]
 """The sizes among which one's own reduction is tuned, as parts of what there is."""
 
 
