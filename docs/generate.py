@@ -33,6 +33,7 @@ FOLDER = Path(__file__).parent
 sys.path.append(str(FOLDER.parent))
 from tools import board_page, record_pages  # noqa: E402
 from tools.board import make_board  # noqa: E402
+from tools.board_memory import read_memory  # noqa: E402
 from tools.config_schema import config_schema  # noqa: E402
 
 REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
@@ -697,7 +698,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "papers.md": lambda: page("What the papers say and what comes out", record_pages.papers()),
     "claims.md": lambda: page("What the papers say, claim by claim", record_pages.claims()),
     "gallery.md": lambda: page("Gallery", record_pages.gallery()),
-    "board.md": lambda: page("The board", board_page.board_page(make_board(record_pages.read_runs()))),
+    "board.md": lambda: page("The board", board_page.board_page(make_board(record_pages.read_runs(), read_memory()))),
     **{f"gallery/{paper}.md": partial(_paper, paper, title) for paper, title in record_pages.PAPERS.items()},
 }
 
@@ -712,4 +713,4 @@ if __name__ == "__main__":
         (FOLDER / name).parent.mkdir(exist_ok=True)
         (FOLDER / name).write_text(make(), encoding="utf-8")
         print(FOLDER / name)
-    board_page.write_figure(make_board(record_pages.read_runs()))
+    board_page.write_figure(make_board(record_pages.read_runs(), read_memory()))

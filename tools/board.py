@@ -137,6 +137,8 @@ class Board:
         The data sets of each config that have results, those of `BOARD` first; configs on the same ones are one group.
     times : frame
         Data sets × methods: time of a fit in that of `against` in the same run; NaN where the run lacks one of the two.
+    memory : frame
+        Data sets × methods: the most by which one fit raises the memory, MB; NaN where it was not measured.
     """
 
     results: Results
@@ -145,6 +147,7 @@ class Board:
     contributed: frozenset[str]
     groups: tuple[tuple[str, ...], ...]
     times: pd.DataFrame
+    memory: pd.DataFrame
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
@@ -218,6 +221,10 @@ class Board:
         ratios = self.times.reindex(index=list(datasets), columns=[method])[method].dropna()
         return float(np.exp(np.log(ratios).mean())) if len(ratios) else float("nan")
 
+    def memory_of(self, method: str, dataset: str) -> float:
+        """The memory of a method on a data set, MB; NaN if it is not known."""
+        return float(self.memory.reindex(index=[dataset], columns=[method]).iloc[0, 0])
+
     @property
     def reductions(self) -> list[str]:
         """The ranked methods that reduce something, by average rank."""
@@ -237,10 +244,10 @@ class Board:
         return next((facts for part in parts if (facts := dict(part.facts(dataset)))), {})
 
 
-def make_board(runs: Sequence[StoredRun]) -> Board | None:
+def make_board(runs: Sequence[StoredRun], memory: pd.DataFrame | None = None) -> Board | None:
     """The board of the runs that are of it; None if that of the config `board` is not stored.
 
-    A contributed method whose name is taken has that of its run, too.
+    A contributed method whose name is taken has that of its run, too. `memory` is that of `Board`.
 
     Raises
     ------
@@ -275,6 +282,7 @@ def make_board(runs: Sequence[StoredRun]) -> Board | None:
         contributed=frozenset(contributed),
         groups=tuple(dict.fromkeys(_list_datasets(each) for each in configs.values())),
         times=_compare_times(ours, str(against)),
+        memory=pd.DataFrame() if memory is None else memory,
     )
 
 

@@ -59,11 +59,10 @@ _CONTRIBUTED = " †"
 _PROTOCOL = (
     "One table for the field: reductions of features and labels with ridge regression, and learners without one, under "
     "one protocol ([its config](../configs/board.yaml)): five stratified folds, everything tuned inside the training "
-    "rows by micro F1, and one threshold rule, by which a label is predicted for the share of rows that has it in "
-    "training. The rule does not apply to reductions with their authors' learner (`… + SVM`), which decide by "
-    "themselves, and to CLEMS, which predicts whole label sets, chosen for F1, and no scores.\n\n"
-    "Eight points of the grid of each method are drawn, the same ones on all data sets. Of two parameters they show a "
-    "smaller part than of the one that `ridge` has: a part of a small loss may be that.\n"
+    "rows by micro F1 over a full grid, and one threshold rule, by which a label is predicted for the share of rows "
+    "that has it in training. The rule does not apply to CLEMS, which predicts whole label sets, chosen for F1, and no "
+    "scores, nor to reductions with their authors' learner (`… + SVM`), which decide by themselves: these stand beside "
+    "their learner alone (`…, own threshold`).\n"
 )
 
 
@@ -188,6 +187,7 @@ def _standing(board: Board, datasets: Sequence[str]) -> Sheet:
         for metric in board.measures:
             row.append(f"{ranks[metric][method]:.1f}" if method in ranks[metric] else NOTHING)
         row.append(_show_ratio(board.time_ratio(method, datasets)))
+        row.append(_show_memory(board.memory_of(method, datasets[-1])))
         compared = None if method == board.against else board.compare(method, board.against, MAIN, datasets)
         row += _show_gain(compared)
         row += _show_likely(compared)
@@ -196,7 +196,7 @@ def _standing(board: Board, datasets: Sequence[str]) -> Sheet:
     likely = ["P(better)", "P(same)", "P(worse)"]
     return make_sheet(
         caption=f"Average ranks over {plural(len(datasets), 'data set')}, 1 is the best",
-        header=["Method", "Family", *measures, "Fit time", "Gain", "W/T/L", *likely, "Data sets"],
+        header=["Method", "Family", *measures, "Fit time", "Memory", "Gain", "W/T/L", *likely, "Data sets"],
         rows=rows,
         stub=1,
         left=(1,),
@@ -208,6 +208,10 @@ def _show_ratio(ratio: float) -> str | Text:
     if math.isnan(ratio):
         return NOTHING
     return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}"
+
+
+def _show_memory(megabytes: float) -> str | Text:
+    return NOTHING if math.isnan(megabytes) else f"{megabytes:.0f}"
 
 
 def _show_gain(compared: Against | None) -> list[str]:
@@ -243,6 +247,10 @@ def _explain_standing(board: Board, datasets: Sequence[str]) -> Iterator[str]:
         "geometric mean over data sets. Work that methods share counts for each of them."
     )
     yield (
+        f"Memory: the most by which one fit raises the memory of the process on {datasets[-1]}, in MB; a few MB mean "
+        "nothing."
+    )
+    yield (
         f"Gain: the mean difference to {board.against} in micro F1. W/T/L: data sets on which the method wins, ties "
         f"and loses. P: how sure it is that better, the same or worse is the most likely outcome on a data set "
         f"(Bayesian signed-rank test; differences below {ROPE} count as equal). Bold: {SURE} or more. {DASH}: too "
@@ -275,7 +283,8 @@ def _measure(board: Board, metric: str) -> Sheet:
     unranked = [method for method in board.means(metric).dropna(axis="columns", how="all") if method not in ranks]
     order = [*ranks.index, *unranked]
     cells = board.results.summary[board.results.summary["metric"] == metric]
-    bold = are_best(cells, ["dataset", "metric"], {metric: board.is_higher_better(metric)})
+    differ = cells.groupby("dataset", observed=True)["mean"].transform("nunique") > 1  # on cal500 no label set is exact
+    bold = are_best(cells, ["dataset", "metric"], {metric: board.is_higher_better(metric)}) & differ
     shown = {}
     for cell, is_bold in zip(cells.itertuples(), bold, strict=True):
         shown[cell.method, cell.dataset] = format_mean(cell.mean, None, 4, is_bold)

@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -161,6 +162,24 @@ def test_times_are_compared_within_a_run(board, tmp_path):
     ratios = means_of("PCA", "fit_seconds") / means_of("ridge", "fit_seconds")
     assert board.time_ratio("PCA", DATASETS) == pytest.approx(stats.gmean(ratios))
     assert math.isnan(board.time_ratio("Mine", DATASETS)), "its run has no ridge"
+
+
+def test_the_memory_is_that_on_the_last_data_set_of_a_group(tmp_path):
+    store(tmp_path, "board", ["ridge", "PLST"])
+    memory = pd.DataFrame({"PLST": [7.4, 12.6]}, index=["a", "f"])
+    page = board_page.board_page(make_board(read_record(tmp_path), memory))
+    header = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", page)
+    rows = dict(re.findall(r'<tr><th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', page.split("</table>")[0]))
+    place = header.index("Memory") - 1
+    assert re.findall(r"<td[^>]*>(.*?)</td>", rows["PLST"])[place] == "13"
+    assert re.findall(r"<td[^>]*>(.*?)</td>", rows["ridge"])[place] == "–", "it was not measured"
+
+
+def test_nothing_is_bold_where_all_methods_are_equal(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "value_of", lambda dataset, method, _: float((dataset, method) == ("a", "PLST")))
+    store(tmp_path, "board", ["ridge", "PLST"])
+    sheet = board_page._measure(make_board(read_record(tmp_path)), "exact_match").html()
+    assert sheet.count("<strong>") == 1
 
 
 def test_the_frontier_has_the_methods_that_none_surpasses(board):
