@@ -62,7 +62,7 @@ def test_ones_own_method_has_the_defaults_and_its_size_is_tuned_with_them(
     assert done.code == 0, done.err
     experiment = load_recorded(Path("results/small_mine_turned/experiment.yaml"))
     mine, turned = (spec.plain() for spec in experiment.methods.values())
-    scaler, shares = "sklearn.preprocessing.StandardScaler", [k / 10 for k in range(1, 11)]
+    scaler, shares = "sklearn.preprocessing.StandardScaler", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0]
     assert (mine["feature_space"], mine["label_space"], mine["learner"]) == (scaler, "own_rows.Mine", "ridge")
     assert mine["tune"]["grid"] == {"label_space.n_components": shares, "learner.alpha": [0.1, 10]}
     assert turned["feature_space"] == [scaler, "own_rows.Turned"]
