@@ -45,6 +45,7 @@ ROPE = 0.01
 SURE = 0.95
 """From this probability on something is said of a method."""
 
+NOISE = "macro_auc"
 TIME = "fit_seconds"
 _PLACES = 9  # of a difference: the record has means to six digits, and the rest is rounding, which must break no tie
 
@@ -231,13 +232,17 @@ class Board:
         return [method for method in self.rank(MAIN, self.datasets).index if self.families[method] != ALONE]
 
     def facts(self) -> pd.DataFrame:
-        """Data sets × n, d, K, density and d/n; NaN where no manifest has it."""
+        """Data sets × n, d, K, density, d/n and noise; NaN where no manifest has it.
+
+        Noise is 1 − macro AUC of no reduction: ½ where the features say nothing of the labels.
+        """
         rows = {}
         for name in self.results.datasets:
             known = self._facts_of(name)
             n, d, labels = (known.get(f"n_{what}", np.nan) for what in ("instances", "features", "labels"))
             rows[name] = {"n": n, "d": d, "K": labels, "density": known.get("label_density", np.nan), "d/n": d / n}
-        return pd.DataFrame(rows, dtype=float).T
+        facts = pd.DataFrame(rows, dtype=float).T
+        return facts.assign(noise=1 - self.means(NOISE)[self.against] if NOISE in self.measures else np.nan)
 
     def _facts_of(self, dataset: str) -> Mapping[str, float]:
         parts = [part for part, _ in self.results.parts] or [self.results]
