@@ -443,7 +443,7 @@ def _gains(board: Board) -> Iterator[str]:
     yield (
         f"The gain in micro F1 over `{board.against}` of one method of each family: that with "
         "the largest mean gain among those on the most data sets. Chosen by these numbers, it is flattered a little. "
-        f"n rows, d features, K labels; noise is 1 − macro AUC of `{board.against}`, 0.5 where the features say nothing "
+        f"n rows, d features, K labels; noise is 1 − macro AUC of `{board.against}`, 0.5 where features say nothing "
         "of the labels.\n"
     )
     yield f"{_gain_sheet(board, chosen).html(sortable=True).strip()}\n"
