@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from mlcdr.errors import ResultsError, join_words, suggest_name
 _MOST_BYTES = 64 * 2**20
 _MOST_FILES = 100_000
 _LONG = ("dataset", "method", "metric", "value")
+# How the names of mlrl-testbed's measures begin that it writes in percent; the others it writes as they are.
+_IN_PERCENT = ("Hamming", "Subset", "Micro", "Macro", "Example-wise", "NDCG")
 
 
 @dataclass(frozen=True)
@@ -136,21 +138,35 @@ def read_mlrl(path: Path) -> Iterator[Row]:
 
     The files do not name the data set and the method. The folders do: in batch mode
     `PARAMETER_VALUE/dataset_NAME/results/`; else the data set is the folder of the file, and the method the first one.
+    In a folder, the mean over folds (`evaluation_test.csv`) is left out where the files of the folds stand next to it.
     """
     for file in _list_files(path, "evaluation*.csv"):
         if file.stem.startswith("evaluation_train") or file.stem == "evaluation_overall":
+            continue
+        if path.is_dir() and file.stem == "evaluation_test" and any(file.parent.glob("evaluation_test_fold-*.csv")):
             continue
         dataset, method = _names_of_mlrl(path, file)
         rows = list(read_csv(file, ResultsError, "an evaluation of mlrl-testbed", _MOST_BYTES))
         if len(rows) < 2:
             raise ResultsError(f"{file}: has no row of measurements")
         _, written = rows[-1]  # of an incremental evaluation, the whole model
-        for head, cell in zip(rows[0][1], written, strict=True):
-            is_share = "%" in head or "%" in cell
-            number = cell.replace("%", "").strip()
-            if NUMBER.fullmatch(number) and not head.startswith("Std"):
-                value = float(number) / 100 if is_share else float(number)
-                yield Row(dataset, method, head.replace("(%)", "").replace("%", "").strip(), value)
+        for name, value in _measures_of_mlrl(rows[0][1], written).items():
+            yield Row(dataset, method, name, value)
+
+
+def _measures_of_mlrl(heads: Sequence[str], written: Sequence[str]) -> dict[str, float]:
+    """Measure → its value, shares between 0 and 1; the deviations of means are left out."""
+    found = {}
+    for head, cell in zip(heads, written, strict=True):
+        if NUMBER.fullmatch(cell) and not head.startswith("Std"):
+            found[re.sub(r" \((↑|↓|seconds)\)$", "", head)] = float(cell)
+    shares = [name for name in found if name.startswith(_IN_PERCENT)]
+    # Since 0.15, whose heads have arrows, shares are always in percent, without a sign; before, that was an option.
+    has_arrows = any(head.endswith(("(↑)", "(↓)")) for head in heads)
+    if has_arrows or any(found[name] > 1 for name in shares):
+        for name in shares:
+            found[name] /= 100
+    return found
 
 
 def _names_of_mlrl(path: Path, file: Path) -> tuple[str, str]:
