@@ -1,4 +1,4 @@
-"""The page and the notebook on Python show what comes out of them."""
+"""The page on Python and the notebooks show what comes out of them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ def test_the_page_shows_the_output_of_now(page: Path, tmp_path: Path, monkeypatc
     assert python_pages.renewed(page, tmp_path) == text, "`make docs` renews it"
 
 
-def test_the_notebook_was_executed_from_its_first_cell_to_its_last() -> None:
-    notebook = nbformat.read(notebooks.NOTEBOOK, as_version=4)
+@pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_was_executed_from_its_first_cell_to_its_last(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert all(cell.outputs for cell in code)
     assert all(output.output_type != "error" for cell in code for output in cell.outputs)
-    assert notebooks.NOTEBOOK.stat().st_size < 200_000
+    assert path.stat().st_size < 200_000
 
 
-@pytest.mark.slow  # the page has the same steps
-def test_the_notebook_shows_the_output_of_now(tmp_path: Path) -> None:
-    now = notebooks.execute(tmp_path)
-    assert notebooks.texts(now) == notebooks.texts(nbformat.read(notebooks.NOTEBOOK, as_version=4)), "`make docs`"
+@pytest.mark.slow  # the page has the steps of the first, and papers/test_findings.py the numbers of the other
+@pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_shows_the_output_of_now(path: Path, tmp_path: Path) -> None:
+    now = notebooks.execute(path, tmp_path)
+    assert notebooks.texts(now) == notebooks.texts(nbformat.read(path, as_version=4)), "`make docs`"
     assert not any(tmp_path.glob("mlcdr-*"))

@@ -1,6 +1,6 @@
-"""The notebook in `examples`, executed in a folder of its own.
+"""The notebooks in `examples`, each executed in a folder of its own.
 
-`python -m tools.notebooks` puts the output of now into it.
+`python -m tools.notebooks` puts the output of now into them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOK = ROOT / "examples" / "from_python.ipynb"
+NOTEBOOKS = tuple(ROOT / "examples" / f"{name}.ipynb" for name in ("from_python", "errata"))
 _VARYING = re.compile(r"\d+\.\d s\b|Overwriting|Writing|importing my_method .*\n")
 
 
-def execute(folder: Path) -> Any:
-    """The notebook with the output of now, without what differs from run to run."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+def execute(path: Path, folder: Path) -> Any:
+    """A notebook with the output of now, without what differs from run to run."""
+    notebook = nbformat.read(path, as_version=4)
     before = os.environ.get("PYTHONPATH")
     os.environ |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
     try:
@@ -46,6 +46,7 @@ def texts(notebook: Any) -> list[str]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
-        nbformat.write(execute(Path(name)), NOTEBOOK)
-    print(NOTEBOOK)
+    for each in NOTEBOOKS:
+        with tempfile.TemporaryDirectory() as name:
+            nbformat.write(execute(each, Path(name)), each)
+        print(each)

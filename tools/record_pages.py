@@ -57,6 +57,33 @@ _LEGEND = (
     "when the page is printed.\n"
 )
 
+_DETAILS = "Details of the findings"
+_ABOUT_FINDINGS = """\
+This page is for the authors of four works on multi-label dimension reduction, and for all who use their numbers. We
+computed the tables of these works anew, with a program of our own. Most of the printed numbers come out: the
+[gallery](gallery.md) has every cell, and [claim by claim](claims.md) every sentence that compares or counts. This page
+has what else was found: where the text does not lead to the printed numbers, what does; and where numbers contradict
+each other. The most important findings come first.
+
+Nothing here is meant as blame. A text cannot hold every setting of an experiment, and most of this could be found only
+because the authors describe their experiments in detail, or published their programs. We may be wrong, too, and will
+correct what is.
+
+**How a cell is judged.** A cell is one printed number. It agrees if it differs from ours by no more than three standard
+errors of the difference, those of both numbers over the splits, or by no more than 0.0005. Some tables have a rule of
+their own, which stands above the table in the gallery. In most tables of the thesis the limit is two standard errors,
+or two of the printed standard deviations. Where no spread is printed, the deviation of our own repetitions of the
+experiment takes its place. Some cells are not judged, for a reason that the gallery gives; times of other machines
+never are.
+
+**Settings.** Where a work does not state a setting, it was taken from the authors' programs, or it is that of the one
+protocol that gives a whole table. No setting was chosen for a single cell.
+
+**The commands** need the data sets: `mlcdr datasets fetch --all --folds`. After each is the CPU time of the stored run.
+[A notebook](../examples/errata.ipynb), which `mlcdr example errata` copies, shows three of the findings in less than a
+minute without other data.
+"""
+
 
 @cache
 def read_runs() -> tuple[StoredRun, ...]:
@@ -177,6 +204,7 @@ def paper_page(paper: str) -> str:
             stored = [each for each in read_runs() if each.name == name]
             parts.append(f"`mlcdr reproduce {name}`: {_described(known[name])}\n")
             parts += [_rendered(each.results, spec) for each in stored for spec in each.experiment.tables[:1]]
+    parts += _details(paper)
     if figures := list(_figures(paper)):
         parts += ["## Figures\n", *figures]
     others = [name_table(name) for name in names if not _is_shown(name) and name in _tested(paper)]
@@ -336,57 +364,91 @@ def _facts(each: Reproduction) -> Sheet:
 # -------------------------------------------------------------------- what the papers say
 
 
+def _findings() -> list[dict[str, Any]]:
+    """The findings, the most important first; `docs/findings.yaml` says what each has."""
+    found: list[dict[str, Any]] = read_yaml(FOLDER / "findings.yaml").data
+    return found
+
+
 def papers() -> str:
-    """The findings, by weight."""
+    """The findings, written for the authors of the works."""
     status = {(each.table, each.variant): each for each in _status().found}
-    parts = [
-        "The findings on four works, the most important first. Each has the command that shows it, and the counts of "
-        "the stored results. [Claim by claim](claims.md) has every sentence of the works that compares or counts. "
-        "The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
-        "judged. Where a paper does not state a setting, it was taken from the authors' programs, or it is that of the "
-        "one protocol that gives a whole table; no setting was chosen for a single cell.\n",
-        *_commits(read_runs()),
-    ]
-    for k, each in enumerate(read_yaml(FOLDER / "findings.yaml").data, 1):
+    parts = [_ABOUT_FINDINGS, *_commits(read_runs())]
+    for k, each in enumerate(_findings(), 1):
+        page = f"gallery/{each['paper']}.md"
         source = PAPERS[each["paper"]].partition(",")[0]
-        command = each.get("command") or _command(each["tables"][0])
-        link = f"[{source}](gallery/{each['paper']}.md)"
-        of_one_paper = len({name.partition("/")[0] for name in each["tables"]}) == 1
-        counts = "; ".join(_count(name, status, of_one_paper) for name in each["tables"])
+        gives = each["gives"]
+        if "details" in each:
+            gives += f"\nThe gallery has [more for whoever repeats it]({page}#{_slug(_DETAILS)}).\n"
         parts += [
             f"## {k}. {each['title']}\n",
-            f"**The paper** ({link}): {each['says']}\n",
-            f"**What comes out:** {' '.join(each['gives'].split())}\n",
-            f"`{command}`{f': {counts}' if counts else ''}.\n",
+            f"**The work** ([{source}]({page}), {each['place']}): {each['says'].rstrip()}\n",
+            f"**What comes out:** {gives}",
+            "**The commands that show it:**\n",
+            *_evidence(each["runs"], status),
+            "",
         ]
-    if _status().found:
+    if status:
         parts += ["## How many cells would differ by chance\n", f"{_status().multiplicity()}\n"]
     return "\n".join(parts)
 
 
-def _command(config: str) -> str:
-    """The command that reproduces a table, with its large data sets."""
-    return f"mlcdr reproduce {config}{' --large' * (f'{config}_{LARGE}' in recipes.recipes())}"
+def _details(paper: str) -> Iterator[str]:
+    """What the findings on a paper leave to whoever repeats the experiments."""
+    found = [each for each in _findings() if each["paper"] == paper and "details" in each]
+    if found:
+        yield f"## {_DETAILS}\n"
+    for each in found:
+        yield f"*{each['title']}.*\n"
+        yield each["details"]
 
 
-def _count(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper: bool) -> str:
-    """`Table 3: 80 of 80 cells agree`; of the small variant where the record has no other.
+def _evidence(names: Sequence[str], status: dict[tuple[str, str], Reproduction]) -> Iterator[str]:
+    """A line for each command: its CPU time, and how many printed cells of each of its tables agree."""
+    of_one_paper = len({name.partition("/")[0] for name in names}) == 1
+    counts: dict[str, list[str]] = {}
+    for name in names:
+        command, count = _show(name, status, of_one_paper)
+        counts.setdefault(command, []).append(count)
+    for command, found in counts.items():
+        yield f"- {command}: {'; '.join(found)}."
 
-    The paper's name comes first if the finding has tables of several papers.
+
+def _show(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper: bool) -> tuple[str, str]:
+    """The command of a config with its CPU time, and `Table 3: 80 of 80 cells agree`.
+
+    The small variant stands in where the record has no other. The paper's name comes first if the finding has tables of
+    several papers.
     """
     table, variant = split_name(name)
-    if not table:
-        raise ValueError(f"findings.yaml: {name} is no published table")
-    found = status.get((table, variant))
-    reduced = found is None
-    if found is None:
-        found = status.get((table, f"{variant}_small" if variant else "small"))
+    if not table:  # no table of the paper is available
+        time = duration(math.fsum(run.manifest.total_cpu_seconds for run in read_runs() if run.name == name))
+        return f"`mlcdr reproduce {name}` ({time})", "no printed numbers to compare with"
     paper = "" if of_one_paper else f"{PAPERS[table.partition('/')[0]].partition(',')[0]}, "
     label = f"{paper}{name_table(table, variant)}"
-    if found is None:
-        return f"{label}: not in the record yet"
-    agree, judged = found.comparison.count("agrees"), found.comparison.compared
-    return f"{label}{', small variant' if reduced else ''}: {agree} of {judged} cells agree"
+    if found := status.get((table, variant)):
+        return _command(found), f"{label}: {_agreement(found)}"
+    if found := status.get((table, f"{variant}_small".lstrip("_"))):
+        return _command(found), f"{label}, small variant: {_agreement(found)}"
+    return f"`mlcdr reproduce {name}`", f"{label}: not in the record yet"
+
+
+def _command(each: Reproduction) -> str:
+    """The command that computes a reading of a table, with the CPU time of its stored runs."""
+    configs = [run.manifest.config or run.name for run in each.runs]
+    large = " --large" * any(config.endswith(f"_{LARGE}") for config in configs)
+    small = " --small" * any(run.name != config for run, config in zip(each.runs, configs, strict=True))
+    time = "" if each.cpu_time == DASH else f" ({each.cpu_time})"
+    return f"`mlcdr reproduce {configs[0]}{large}{small}`{time}"
+
+
+def _agreement(each: Reproduction) -> str:
+    """`147 of 147 cells agree, 21 are not judged`."""
+    agree, judged = each.comparison.count("agrees"), each.comparison.compared
+    without = each.comparison.count("not reproducible")
+    if not judged:
+        return "times, which are not judged"
+    return f"{agree} of {judged} cells agree{f', {without} are not judged' if without else ''}"
 
 
 # -------------------------------------------------------------------- claim by claim

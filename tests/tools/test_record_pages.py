@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from mlcdr.experiment.shipped import record_folder
 from mlcdr.papers.judging import rules_for
 from mlcdr.papers.printed import load_table
 from mlcdr.papers.stored import read_record
@@ -54,7 +57,32 @@ def test_a_finding_on_tables_of_several_papers_names_the_paper_of_each(pages):
     page = pages.papers()
     assert "Chen & Lin 2012, Table 2: not in the record yet" in page
     assert "Sun 2017 (thesis), Table 2.1: " in page
-    assert "`: Table 3: 80 of 80 cells agree" in page, "a finding on one paper does not repeat its name"
+    assert ": Table 3: 80 of 80 cells agree" in page, "a finding on one paper does not repeat its name"
+
+
+def test_a_command_of_a_finding_has_the_cpu_time_of_its_runs_and_the_counts_of_all_their_tables():
+    seconds = {}
+    for name in ("table4_2", "table4_2_large"):
+        manifest = json.loads((record_folder() / "sun_2017_thesis" / name / "manifest.json").read_text())
+        seconds[name] = sum(run["cpu_seconds"] for run in manifest["computed_by"])
+    hours, minutes = divmod(round(sum(seconds.values()) / 60), 60)
+    command = "- `mlcdr reproduce sun_2017_thesis/table4_2 --large`"
+    page = (record_pages.FOLDER / "papers.md").read_text(encoding="utf-8")  # which is that of now: test_docs
+    (line,) = {line for line in page.split("\n") if line.startswith(command)}
+    time, counts = line.removeprefix(f"{command} ").split(": ", 1)
+    assert time == f"({hours} h {minutes} min)"
+    assert [each.split(":")[0] for each in counts.split("; ")] == [f"Table 4.{k}" for k in range(2, 6)]
+
+
+def test_the_details_of_a_finding_are_on_the_page_of_its_paper_only():
+    texts = [
+        (record_pages.FOLDER / name).read_text(encoding="utf-8") for name in ("gallery/chen_lin_2012.md", "papers.md")
+    ]
+    section, page = texts[0].partition("## Details of the findings\n")[2], texts[1]
+    assert "M = ⌊pK⌋" in section
+    assert "LIBLINEAR" not in section
+    assert "M = ⌊pK⌋" not in page
+    assert "](gallery/chen_lin_2012.md#details-of-the-findings)" in page
 
 
 def test_a_stored_figure_has_its_numbers_and_its_claims_in_the_gallery(pages, tmp_path):
