@@ -16,12 +16,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from mlcdr.cli.commands import app
+from mlcdr.cli.components import write_call
 from mlcdr.experiment.schema import SCHEMA
 from mlcdr.experiment.yaml_reader import read_yaml_text
 from mlcdr.methods import declarations, parts_file, registry
@@ -87,7 +89,7 @@ def page(title: str, *parts: str) -> str:
 # -------------------------------------------------------------------- the schemas of components and of configs
 
 
-def parts() -> str:
+def components_json() -> str:
     """What each built-in component declares, by its class, as the text of `mlcdr/methods/parts.json`."""
     found = {}
     for family, known in registry.BUILT_IN.items():
@@ -101,7 +103,7 @@ def parts() -> str:
     return _json(schema, depth=4) + "\n"
 
 
-def configs() -> str:
+def config_json() -> str:
     """What a config may hold, as the text of `mlcdr/experiment/schema.json`."""
     return _json(config_schema(), depth=4) + "\n"
 
@@ -170,7 +172,8 @@ def api() -> str:
     parts = ["Every name of `import mlcdr`. [From Python](python.md) shows how they are used.\n"]
     for heading, modules in PUBLIC.items():
         parts.append(f"## {heading}\n")
-        parts += [_public(f"mlcdr.{module}", name) for module, public in modules.items() for name in public]
+        for module, public in modules.items():
+            parts += [_public(f"mlcdr.{module}", name) for name in public]
         if heading == "Methods":
             parts.append("The components of methods, as estimators:\n")
             for family, known in registry.BUILT_IN.items():
@@ -179,19 +182,19 @@ def api() -> str:
             parts.append("")
     parts.append("## What results give\n")
     for module, names in RETURNED.items():
-        for found in (getattr(importlib.import_module(f"mlcdr.{module}"), name) for name in names):
-            parts.append(f"### {found.__name__}\n\n{markdown(inspect.getdoc(found) or '', level=4)}\n{_members(found)}")
+        for name in names:
+            found = getattr(importlib.import_module(f"mlcdr.{module}"), name)
+            parts.append(f"### {name}\n\n{_docstring(found, level=4)}\n{_members(found)}")
     return page("Public names", *parts)
 
 
 def _public(module: str, name: str) -> str:
     """One name: its signature and docstring; of a class also its public methods and properties."""
     found = getattr(importlib.import_module(module), name)
-    about = markdown(inspect.getdoc(found) or "", level=4)
     is_error = isinstance(found, type) and issubclass(found, Exception)
     is_model = isinstance(found, type) and hasattr(found, "model_fields")
     shown = "" if is_error or is_model else _signature(found)
-    text = f"### {name}\n\n`mlcdr.{name}{shown}`\n\n{about}"
+    text = f"### {name}\n\n`mlcdr.{name}{shown}`\n\n{_docstring(found, level=4)}"
     if not isinstance(found, type) or is_error or is_model or issubclass(found, Part):
         return text
     rows = _members(found)
@@ -200,19 +203,20 @@ def _public(module: str, name: str) -> str:
 
 def _members(found: type) -> str:
     """A line on each public method and property of a class, those that it inherits from ours included."""
-    members = {key: each for cls in reversed(found.__mro__) if _is_ours(cls) for key, each in vars(cls).items()}
+    members: dict[str, Any] = {}
+    for cls in filter(_is_ours, reversed(found.__mro__)):
+        members |= vars(cls)
     rows = []
     for key, each in members.items():
         function = each.__func__ if isinstance(each, classmethod) else each
-        if key.startswith("_") or not ((inspect.getdoc(function) and callable(function)) or _is_property(function)):
+        is_property = isinstance(function, property | cached_property)
+        about = inspect.getdoc(function) or ""
+        if key.startswith("_") or not (is_property or (about and callable(function))):
             continue
-        usage = "" if _is_property(function) else _signature(function)
-        rows.append(f"- `.{key}{usage}`: {_escaped((inspect.getdoc(function) or '').partition(chr(10))[0])}\n")
+        usage = "" if is_property else _signature(function)
+        first = about.partition("\n")[0]
+        rows.append(f"- `.{key}{usage}`: {_escaped(first)}\n")
     return "".join(rows)
-
-
-def _is_property(found: Any) -> bool:
-    return isinstance(found, property | cached_property)
 
 
 def _signature(found: Any) -> str:
@@ -238,8 +242,11 @@ def methods() -> str:
         "sources, as `mlcdr methods NAME`; [what several share](methods/shared.md) describes their base classes.\n",
     ]
     for family, names in _families().items():
-        listed = [f"- [`{name}`]({_place(family, name)}): {_summary(family, name)}" for name in names]
-        parts += [f"## {family}\n", f"{FAMILIES.get(family, '')}\n".lstrip(), "\n".join(listed) + "\n"]
+        parts += [f"## {family}\n", f"{FAMILIES.get(family, '')}\n".lstrip()]
+        for name in names:
+            summary = registry.find_declaration(family, name).summary
+            parts.append(f"- [`{name}`]({_place(family, name)}): {summary}")
+        parts.append("")
     links = "\n".join(f"methods/{name}" for name in (*_families(), "shared"))
     parts.append(f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{links}\n```\n")
     return page("Methods", *parts)
@@ -258,10 +265,6 @@ def _families() -> dict[str, list[str]]:
 def _place(family: str, name: str) -> str:
     """Where a component is described, from a page in `docs/`."""
     return f"methods/{family}.md#{family}-{name}"
-
-
-def _summary(family: str, name: str) -> str:
-    return registry.find_declaration(family, name).summary
 
 
 def family_page(family: str) -> str:
@@ -296,7 +299,7 @@ def eigenproblems() -> str:
 
 def shared_page() -> str:
     """The base classes that docstrings of components refer to."""
-    described = [f"## {cls.__name__}\n\n{markdown(inspect.getdoc(cls) or '', level=3)}" for cls in _shared()]
+    described = [f"## {cls.__name__}\n\n{_docstring(cls, level=3)}" for cls in _shared()]
     return page("What several methods share", "[All families](../methods.md).\n", *described)
 
 
@@ -306,25 +309,28 @@ def _is_ours(cls: type) -> bool:
 
 def _component(family: str, name: str) -> str:
     cls = registry.resolve(family, name)
-    defaults = registry.parameters(cls).items()
-    shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
-    own = markdown(inspect.getdoc(cls) or "", level=3)
     gives = registry.find_declaration(family, name).gives
     given = f"Gives {gives}.\n\n" if gives else ""
-    return f'<a id="{family}-{name}"></a>\n\n## {name}\n\n`{name}({shown})`\n\n{given}{own}'
+    head = f'<a id="{family}-{name}"></a>\n\n## {name}\n\n`{write_call(name, cls)}`'
+    return f"{head}\n\n{given}{_docstring(cls, level=3)}"
 
 
 def _shared() -> list[type]:
     """The classes that docstrings refer to (`LinearLabelSpace`), which are no components themselves."""
-    registered = {registry.resolve(family, name) for family in registry.BUILT_IN for name in registry.names(family)}
-    bases = dict.fromkeys(
-        base for cls in registered for base in cls.__mro__ if _is_ours(base) and base not in registered
-    )
+    registered: set[type] = set()
+    for family in registry.BUILT_IN:
+        registered |= {registry.resolve(family, name) for name in registry.names(family)}
+    bases = set(chain.from_iterable(cls.__mro__ for cls in registered)) - registered
     text = " ".join(inspect.getdoc(cls) or "" for cls in registered)
-    return sorted((cls for cls in bases if f"`{cls.__name__}`" in text), key=lambda cls: cls.__name__)
+    named = [cls for cls in bases if _is_ours(cls) and f"`{cls.__name__}`" in text]
+    return sorted(named, key=lambda cls: cls.__name__)
 
 
-def markdown(text: str, level: int = 4) -> str:
+def _docstring(found: Any, level: int) -> str:
+    return markdown(inspect.getdoc(found) or "", level)
+
+
+def markdown(text: str, level: int) -> str:
     """A docstring in numpydoc's manner as Markdown: its sections become headings, what they list a list."""
     lines = text.splitlines()
     blocks: list[str] = []
@@ -455,7 +461,6 @@ def config() -> str:
     """The keys of an experiment file, out of its JSON schema."""
     whole = config_schema()
     known = whole["$defs"]
-    required = set(whole["required"])
     parts = [
         "An experiment is one YAML file. `mlcdr check FILE` reports all mistakes in it, each with its line; "
         "`mlcdr schema` prints the JSON schema that this page is made from, for an editor; `mlcdr new` writes a first "
@@ -464,30 +469,30 @@ def config() -> str:
         "more than once can be given a name and repeated: `alpha: &weights [0.1, 1]`, then `*weights`, or `<<: *name` "
         "for the keys of a mapping.\n",
         "## Keys\n",
-        _keys(whole["properties"], required, known),
+        _keys(whole, known),
         "## splits\n",
         SPLITS,
     ]
     for name in ("Shuffle", "KFold", "Predefined", "FromFile"):
         spec = known[name]
         parts.append(f"### kind: {spec['properties']['kind']['const']}\n\n{spec['description']}\n")
-        parts.append(_keys(spec["properties"], set(spec["required"]), known))
+        parts.append(_keys(spec, known))
     parts += [
         "## datasets\n",
         "A name of `mlcdr datasets list`, the path of a file, or `openml:NUMBER`; `{name: {option: value}}` with\n",
     ]
-    options = known["DatasetSpec"]["anyOf"][1]["additionalProperties"]["properties"]
-    made = options.pop("synthetic")
-    parts.append(_keys(options, set(), known))
+    options = known["DatasetSpec"]["anyOf"][1]["additionalProperties"]
+    made = options["properties"].pop("synthetic")
+    parts.append(_keys(options, known))
     parts.append("`{synthetic: {option: value}}`, or `{name: {synthetic: {…}}}`, is a data set that is made, with\n")
-    parts.append(_keys(made["properties"], set(made["required"]), known))
-    parts += ["[Data in and out](data.md) has the forms of files, and what is made of them.\n"]
-    parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
-    parts.append(
+    parts += [
+        _keys(made, known),
+        "[Data in and out](data.md) has the forms of files, and what is made of them.\n",
+        f"## methods\n\n{known['MethodSpec']['description']}\n",
         "What several methods have in common can be written once, under `defaults:`. A method takes from there each "
         "part that it does not state itself, and each key of `tune:` likewise; `threshold: null` in a method means "
-        "none.\n"
-    )
+        "none.\n",
+    ]
     rows = ["| part | what may stand there |", "| --- | --- |"]
     for part, spec in known["MethodSpec"]["properties"].items():
         if part in known:
@@ -498,42 +503,37 @@ def config() -> str:
         "\n".join(rows) + "\n",
         "Another program is a learner, too: `{external: {command: …}}` ([how to](how-to/other-programs.md)).\n",
         "A percentage, for a component of mlcdr, is a share of what there is to choose from:",
-    ]
-    parts += [
         "`n_components: 20%` of the labels (or features). It is rounded down, and is one at least: 80% of 6 labels "
-        "are 4, and 10% of them are 1. `1.0` is all of it, `1` is one.\n"
-    ]
-    parts += ["### tune\n", f"{known['TuneSpec']['description'].partition(';')[0]}.\n"]
-    parts += [_keys(known["TuneSpec"]["properties"], {"grid"}, known)]
-    parts += ["[Tune a method](how-to/tune.md) has examples.\n", "## sweep\n"]
-    parts.append(
+        "are 4, and 10% of them are 1. `1.0` is all of it, `1` is one.\n",
+        f"### tune\n\n{known['TuneSpec']['description'].partition(';')[0]}.\n",
+        _keys({**known["TuneSpec"], "required": ["grid"]}, known),
+        "[Tune a method](how-to/tune.md) has examples.\n",
+        "## sweep\n",
         f"{whole['properties']['sweep']['description']} A path begins with a part of a method: `learner.alpha`,\n"
         "`feature_space.1.n_components` (the second of several steps), `learner.estimator.alpha` (of a component in a\n"
-        "component). A method without that parameter has one result, which is shown at every value.\n"
-    )
-    parts += ["## metrics\n", "Names of [metrics.md](metrics.md), or `{name: {option: value, as: label}}`.\n"]
-    parts.append(
+        "component). A method without that parameter has one result, which is shown at every value.\n",
+        "## metrics\n",
+        "Names of [metrics.md](metrics.md), or `{name: {option: value, as: label}}`.\n",
         "## tables and figures\n\nThe name of a layout, the path of one of your own, or `{layout: NAME, metric: NAME}` "
-        "with any key\nof the layout. [layouts.md](layouts.md) has the layouts and their keys.\n"
-    )
+        "with any key\nof the layout. [layouts.md](layouts.md) has the layouts and their keys.\n",
+    ]
     return page("Config reference", *parts)
 
 
-def _keys(properties: Mapping[str, Any], required: set[str], known: Mapping[str, Any]) -> str:
+def _keys(schema: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    """A row for each key of a mapping; `known`: the definitions to which its schema refers."""
     rows = ["| key | value | |", "| --- | --- | --- |"]
-    for key, spec in properties.items():
+    for key, spec in schema["properties"].items():
         about = [spec.get("description", "")]
-        if key not in required and "default" in spec:
-            default = spec["default"]
-            about.append(f"Default: {_plain(default)}." if default not in (None, "", [], {}) else "Optional.")
-        elif key in required:
+        default = spec.get("default")
+        if key in schema.get("required", ()):
             about.append("Required.")
+        elif default not in (None, "", [], {}):
+            about.append(f"Default: `{str(default).lower() if isinstance(default, bool) else default}`.")
+        elif "default" in spec:
+            about.append("Optional.")
         rows.append(f"| `{key}` | {_cell(_kind(spec, known))} | {_cell(' '.join(filter(None, about)))} |")
     return "\n".join(rows) + "\n"
-
-
-def _plain(value: Any) -> str:
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _kind(spec: Mapping[str, Any], known: Mapping[str, Any]) -> str:
@@ -544,9 +544,10 @@ def _kind(spec: Mapping[str, Any], known: Mapping[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in spec["enum"])
     if "$ref" in spec:
         name = spec["$ref"].rpartition("/")[2]
-        return {"TuneSpec": "see [tune](#tune)", "MetricSpec": "[metrics](metrics.md)"}.get(
-            name, _kind(known[name], known) if name not in FAMILIES else name
-        )
+        linked = {"TuneSpec": "see [tune](#tune)", "MetricSpec": "[metrics](metrics.md)"}
+        if name in linked or name in FAMILIES:
+            return linked.get(name, name)
+        return _kind(known[name], known)
     for choice in ("anyOf", "oneOf"):
         if choice in spec:
             kinds = dict.fromkeys(_kind(each, known) for each in spec[choice] if each.get("type") != "null")
@@ -704,11 +705,11 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 if __name__ == "__main__":
-    parts_file.PARTS.write_text(parts(), encoding="utf-8")
+    parts_file.PARTS.write_text(components_json(), encoding="utf-8")
     STUB.write_text(stub(), encoding="utf-8")
     parts_file.read_definitions.cache_clear()  # which the pages are made by
     declarations.read_parts.cache_clear()
-    SCHEMA.write_text(configs(), encoding="utf-8")
+    SCHEMA.write_text(config_json(), encoding="utf-8")
     for name, make in PAGES.items():
         (FOLDER / name).parent.mkdir(exist_ok=True)
         (FOLDER / name).write_text(make(), encoding="utf-8")

@@ -79,8 +79,8 @@ def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, nam
 
 
 def test_the_schemas_and_the_public_names_are_what_would_be_written_now(generate: ModuleType) -> None:
-    assert parts_file.PARTS.read_text(encoding="utf-8") == generate.parts(), "stale: `make docs` renews it"
-    assert SCHEMA.read_text(encoding="utf-8") == generate.configs(), "stale: `make docs` renews it"
+    assert parts_file.PARTS.read_text(encoding="utf-8") == generate.components_json(), "stale: `make docs` renews it"
+    assert SCHEMA.read_text(encoding="utf-8") == generate.config_json(), "stale: `make docs` renews it"
     assert generate.STUB.read_text(encoding="utf-8") == generate.stub(), "stale: `make docs` renews it"
 
 
@@ -106,7 +106,7 @@ def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
         "V: the K×K matrix.\n\nWith S_w,\n\n    S_w = Σ <x>\n\nParameters\n----------\nalpha : float\n"
         "    α > 0, or\n    <none>.\nbeta\n    β.\n"
     )
-    assert generate.markdown(text) == (
+    assert generate.markdown(text, level=4) == (
         "V: the K×K matrix.\n\nWith S_w,\n\n    S_w = Σ &lt;x>\n\n#### Parameters\n\n- `alpha` (float)  \n  α > 0, or\n"
         "  &lt;none>.\n- `beta`  \n  β.\n"
     )

@@ -9,7 +9,7 @@ import ast
 import io
 import tokenize
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "mlcdr"
@@ -21,52 +21,38 @@ _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, to
 
 @dataclass
 class Count:
-    """What was counted in one or more files.
+    """The tokens, the lines that hold code and the lines with a comment of one or more files."""
 
-    Attributes
-    ----------
-    tokens : list of int
-        The number of the line on which each token starts.
-    lines : set of (file, line)
-        The lines that hold code.
-    comments : int
-        Lines with a comment.
-    """
-
-    tokens: list[int] = field(default_factory=list)
-    lines: set[tuple[str, int]] = field(default_factory=set)
+    tokens: int = 0
+    lines: int = 0
     comments: int = 0
 
     def add(self, other: Count) -> None:
         """Add what was counted elsewhere."""
         self.tokens += other.tokens
-        self.lines |= other.lines
+        self.lines += other.lines
         self.comments += other.comments
 
     def row(self, name: str) -> str:
         """A row of the table that `main` prints."""
-        lines = len(self.lines)
-        density = len(self.tokens) / max(lines, 1)
-        return f"{name:16} {len(self.tokens):9,} {lines:8,} {density:8.1f} {self.comments / max(lines, 1):10.3f}"
+        lines = max(self.lines, 1)
+        return f"{name:16} {self.tokens:9,} {self.lines:8,} {self.tokens / lines:8.1f} {self.comments / lines:10.3f}"
 
 
-def count(text: str, name: str = "") -> Count:
-    """Count a module's text."""
+def count(text: str) -> tuple[Count, set[int]]:
+    """What is counted in a module's text, and the numbers of the lines that hold code."""
     words = _docstring_lines(ast.parse(text))
     found = Count()
+    lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             found.comments += 1
         if token.type in _NO_CODE or token.start[0] in words:
             continue
-        found.tokens.append(token.start[0])
-        found.lines |= {(name, number) for number in range(token.start[0], token.end[0] + 1)}
-    return found
-
-
-def code_lines(text: str) -> set[int]:
-    """The numbers of the lines that hold code."""
-    return {number for _, number in count(text).lines}
+        found.tokens += 1
+        lines.update(range(token.start[0], token.end[0] + 1))
+    found.lines = len(lines)
+    return found, lines
 
 
 def _docstring_lines(tree: ast.Module) -> set[int]:
@@ -85,19 +71,19 @@ def main() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         name = path.relative_to(PACKAGE).as_posix()
-        found = count(text, name)
+        found, lines = count(text)
         room = name.split("/")[0] if "/" in name else "(top)"
         rooms[room].add(found)
-        longest["file"].append((len(found.lines), name))
+        longest["file"].append((found.lines, name))
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.ClassDef | ast.FunctionDef):
                 continue
-            own = {number for _, number in found.lines} & set(range(node.lineno, (node.end_lineno or 0) + 1))
+            own = lines.intersection(range(node.lineno, (node.end_lineno or 0) + 1))
             kind = "class" if isinstance(node, ast.ClassDef) else "function"
             longest[kind].append((len(own), f"{node.name} ({name})"))
     sums = {"machinery": Count(), "in all": Count()}
     print(f"{'room':16} {'tokens':>9} {'lines':>8} {'tokens/line':>8} {'comments':>8}")
-    for room in sorted(rooms, key=lambda each: -len(rooms[each].tokens)):
+    for room in sorted(rooms, key=lambda each: -rooms[each].tokens):
         print(rooms[room].row(room))
         sums["in all"].add(rooms[room])
         if room not in CORE:

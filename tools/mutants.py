@@ -86,12 +86,7 @@ class LeaveOut:
         ends = [*(i + 1 for i in commas), len(node.children)]
         found = [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
         if node.type == "arglist":
-            named = lambda child: (  # noqa: E731
-                getattr(child, "type", "") == "argument"
-                and child.children[1] == "="
-                and child.children[0].value != "description"  # text of the reference, which tests/test_docs.py holds
-            )
-            found = [(start, end) for start, end in found if named(node.children[start])]
+            found = [(start, end) for start, end in found if _is_keyword(node.children[start])]
         return found if commas else []
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
@@ -103,6 +98,14 @@ class LeaveOut:
         start, end = self._entries(node)[index]
         del node.children[start:end]
         return node
+
+
+def _is_keyword(child: Any) -> bool:
+    """Whether it is a keyword argument; not `description`, text of the reference, which tests/test_docs.py holds."""
+    if getattr(child, "type", "") != "argument":
+        return False
+    name, equals, *_ = child.children
+    return equals == "=" and name.value != "description"
 
 
 def meaning(source: str) -> str:
@@ -126,11 +129,10 @@ def mutants(source: str, rng: random.Random) -> Iterator[str]:
 
     operators = [LeaveOut(), *(get_operator(name)() for name in operator_names() if OPERATORS.fullmatch(name))]
     nodes = list(_nodes(parso.parse(source)))
-    places = [
-        (operator, number)
-        for operator in operators
-        for number in range(sum(1 for node in nodes for _ in operator.mutation_positions(node)))
-    ]
+    places = []
+    for operator in operators:
+        n = sum(len(list(operator.mutation_positions(node))) for node in nodes)
+        places += [(operator, number) for number in range(n)]
     rng.shuffle(places)
     found = {meaning(source)}
     for operator, number in places:
@@ -295,9 +297,10 @@ def passes(item: Any) -> bool:
 def changed_statements(source: str, mutant: str) -> set[int]:
     """The lines of the innermost statements that a mutant changes."""
     parts = difflib.SequenceMatcher(None, source.splitlines(), mutant.splitlines(), autojunk=False).get_opcodes()
-    changed = {
-        line + 1 for tag, start, end, _, _ in parts if tag != "equal" for line in range(start, max(end, start + 1))
-    }
+    changed: set[int] = set()
+    for tag, start, end, *_ in parts:
+        if tag != "equal":
+            changed.update(range(start + 1, max(end, start + 1) + 1))
     statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
     found: set[int] = set()
     for line in changed:

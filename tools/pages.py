@@ -20,6 +20,7 @@ import io
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
+
+from mlcdr import cli
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -61,14 +64,18 @@ class Shown:
 
 def _settled(output: str) -> str:
     """Without what differs from run to run, and without trailing spaces."""
-    return "\n".join(line.rstrip() for line in _VARYING.sub("N", output).splitlines()).strip("\n") + "\n"
+    return _tidy(_VARYING.sub("N", output)) + "\n"
+
+
+def _tidy(output: str) -> str:
+    return "\n".join(line.rstrip() for line in output.splitlines()).strip("\n")
 
 
 class Session:
     """A terminal in a folder, with the stored results of the checkout's `docs/results`."""
 
     def __init__(self, folder: Path):
-        self.folder = self.cwd = folder
+        self.cwd = folder
         self.code = 0
         (folder / "docs").mkdir(parents=True)
         (folder / "docs" / "results").symlink_to(DOCS / "results")
@@ -82,7 +89,7 @@ class Session:
         if command == "echo $?":
             return f"{self.code}\n"
         if words[0] == "mlcdr" and not set(command) & set("|>&;"):
-            return _PROGRESS.sub("", self._mlcdr(command))
+            return _PROGRESS.sub("", self._here(shlex.split(command), cli.main))
         if re.fullmatch(r"python3 \w+\.py", command):
             return self._here(words[1:], lambda: runpy.run_path(words[1], run_name="__main__"))
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -94,22 +101,13 @@ class Session:
         self.code = done.returncode
         return _PROGRESS.sub("", done.stdout)
 
-    def _mlcdr(self, command: str) -> str:
-        import shlex
-
-        from mlcdr import cli
-
-        return self._here(shlex.split(command), cli.main)
-
     def _here(self, words: list[str], program: Callable[[], object]) -> str:
-        """In this process, which is much quicker; modules of the folder are forgotten afterwards."""
+        """In this process, which is much quicker."""
         printed = io.StringIO()
         self.code = 0
-        before, path, place = set(sys.modules), list(sys.path), Path.cwd()
         try:
-            os.chdir(self.cwd)
-            sys.path.insert(0, str(self.cwd))
             with (
+                working_in(self.cwd),
                 mock.patch.object(sys, "argv", words),
                 mock.patch.dict(os.environ, {"COLUMNS": "100", "LOKY_MAX_CPU_COUNT": "1"}),
                 contextlib.redirect_stdout(printed),
@@ -118,13 +116,23 @@ class Session:
                 program()
         except SystemExit as ended:
             self.code = int(ended.code or 0)
-        finally:
-            os.chdir(place)
-            sys.path[:] = path
-            for name in set(sys.modules) - before:
-                if str(getattr(sys.modules[name], "__file__", "")).startswith(str(self.folder)):
-                    del sys.modules[name]
         return printed.getvalue()
+
+
+@contextlib.contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """A Python session in a folder: its modules and its path are forgotten afterwards."""
+    before, path, place = set(sys.modules), list(sys.path), Path.cwd()
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        os.chdir(place)
+        sys.path[:] = path
+        for name in set(sys.modules) - before:
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
+                del sys.modules[name]
 
 
 def run(page: Path, folder: Path) -> Iterator[Shown]:
@@ -210,10 +218,6 @@ def renewed(page: Path, folder: Path) -> str:
         return "```console\n" + "\n".join(lines) + "\n```"
 
     return _BLOCK.sub(block, page.read_text(encoding="utf-8"))
-
-
-def _tidy(output: str) -> str:
-    return "\n".join(line.rstrip() for line in output.strip("\n").splitlines())
 
 
 def pages() -> list[Path]:

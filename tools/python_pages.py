@@ -11,33 +11,16 @@ import doctest
 import io
 import os
 import re
-import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.pages import DOCS
+from tools.pages import DOCS, working_in
 
 PAGES = (DOCS / "python.md",)
 _BLOCK = re.compile(r"^```python\n(?P<body>.*?)^```$", re.M | re.S)
 _FILE = re.compile(r"# ([\w/-]+\.py)\n")
-
-
-@contextlib.contextmanager
-def working_in(folder: Path) -> Iterator[None]:
-    """A Python session in a folder: its modules and its path are forgotten afterwards."""
-    before, path, place = set(sys.modules), list(sys.path), Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(place)
-        sys.path[:] = path
-        for name in set(sys.modules) - before:
-            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
-                del sys.modules[name]
 
 
 def run(body: str, names: dict[str, Any]) -> str:
@@ -63,9 +46,10 @@ def renewed(page: Path, folder: Path) -> str:
 
     def block(match: re.Match[str]) -> str:
         named = _FILE.match(match["body"])
-        if named:
-            (folder / named[1]).write_text(match["body"], encoding="utf-8")
-        return match[0] if named else f"```python\n{run(match['body'], names)}```"
+        if not named:
+            return f"```python\n{run(match['body'], names)}```"
+        (folder / named[1]).write_text(match["body"], encoding="utf-8")
+        return match[0]
 
     with working_in(folder):
         return _BLOCK.sub(block, page.read_text(encoding="utf-8"))

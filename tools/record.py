@@ -10,6 +10,7 @@ import argparse
 import math
 from pathlib import Path
 
+from mlcdr.cli.printing import print_columns
 from mlcdr.errors import UserError
 from mlcdr.papers.stored import read_record
 from mlcdr.results.record import duration
@@ -86,9 +87,7 @@ def _print_plan(planned: list[PlannedRun]) -> None:
     """Print a row for each run: the CPU time it took, and what is left out and why."""
     rows = [("run", "CPU time", "left out")]
     rows += [(run.name, _describe_time(run), "; ".join(run.lacks)) for run in planned]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_columns(rows)
     possible = [run.seconds for run in planned if run.possible]
     known = [seconds for seconds in possible if not math.isnan(seconds)]
     counts = [f"{len(possible)} runs, {duration(sum(known))} of CPU time, of earlier runs or estimated from small ones"]

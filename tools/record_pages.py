@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mlcdr.experiment.model import LayoutSpec
+from mlcdr.errors import plural
+from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.papers import recipes
 from mlcdr.papers.judging import Verdict, rules_for
@@ -28,6 +30,9 @@ from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
 from tools.entries import changes_of, is_small
 from tools.plan import facts_tables
 from tools.status import Reproduction, Status, date_of, make_status
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER = Path(__file__).parents[1] / "docs"
 PAPERS = {
@@ -96,6 +101,16 @@ def _status() -> Status:
     return make_status(read_runs())
 
 
+def _stored(name: str) -> list[StoredRun]:
+    """What the record has of a config."""
+    return [each for each in read_runs() if each.name == name]
+
+
+def _authors(paper: str) -> str:
+    """`Chen & Lin 2012`."""
+    return PAPERS[paper].partition(",")[0]
+
+
 def split_name(config: str) -> tuple[str, str]:
     """The published table that a config belongs to (empty if none), and the reading of it."""
     table = max((each for each in list_files() if f"{config}_".startswith(f"{each}_")), key=len, default="")
@@ -129,12 +144,12 @@ def gallery() -> str:
         "on the machine. The other printed cells have no result. The time is that of all runs with cells of the table: "
         "Tables 4.2 to 4.5 come from the same runs, and Table 3.4 from those of 3.2 and 3.3.\n",
     ]
-    for paper, title in PAPERS.items():
+    for paper in PAPERS:
         shown = [name for name in list_files() if name.startswith(f"{paper}/") and _is_shown(name)]
         if not shown:  # no table of Xu et al. is available
             continue
         parts += [
-            f"## {title.partition(',')[0]}\n",
+            f"## {_authors(paper)}\n",
             "| table | printed | compared | agree | differ | undecided | not judged | CPU time |",
             f"| --- |{' ---: |' * 7}",
         ]
@@ -149,9 +164,8 @@ def gallery() -> str:
     parts += ["## Figures\n", "| what | command |", "| --- | --- |"]
     for each in recipes.recipes().values():
         if not each.table and each.name.partition("/")[2].startswith("figure"):
-            about = escape_markdown((each.outline.description or each.name).rstrip("."))
-            about += " (small variant)" * each.name.endswith("_small")
-            parts.append(f"| {about} | `mlcdr reproduce {each.name}` |")
+            small = " (small variant)" if each.name.endswith("_small") else ""
+            parts.append(f"| {_about(each.outline, each.name)}{small} | `mlcdr reproduce {each.name}` |")
     parts += ["", "## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
     parts += [f"- `mlcdr reproduce {name}`" for name in _FACTS]
     parts += [
@@ -201,13 +215,13 @@ def paper_page(paper: str) -> str:
         parts.append("## Without printed numbers\n")
         parts.append("No table of the paper is available to compare with.\n")
         for name in without:
-            stored = [each for each in read_runs() if each.name == name]
             parts.append(f"`mlcdr reproduce {name}`: {_described(known[name])}\n")
-            parts += [_rendered(each.results, spec) for each in stored for spec in each.experiment.tables[:1]]
+            for each in _stored(name):
+                parts += [_rendered(each.results, spec) for spec in each.experiment.tables[:1]]
     parts += _details(paper)
     if figures := list(_figures(paper)):
         parts += ["## Figures\n", *figures]
-    others = [name_table(name) for name in names if not _is_shown(name) and name in _tested(paper)]
+    others = [name_table(name) for name in names if name.startswith(f"{paper}/table") and not _is_shown(name)]
     if others:
         parts.append(f"Further tables, which no config computes: {', '.join(others)}.\n")
     return "\n".join(parts)
@@ -220,7 +234,7 @@ def _figures(paper: str) -> Iterator[str]:
         if not name.startswith(f"{paper}/figure"):
             continue
         pictures = sorted((FOLDER / "images").glob(f"{name.replace('/', '-')}.*.png"))
-        stored = [each for each in read_runs() if each.name == name]
+        stored = _stored(name)
         if not pictures and not stored:
             continue
         yield f"### {name_table(recipe.of, recipe.variant)}\n"
@@ -237,10 +251,6 @@ def _figures(paper: str) -> Iterator[str]:
         yield "".join(f"- {row['says']} *{row['verdict'].capitalize()}.* {row['gives']}\n" for row in of_figure)
 
 
-def _tested(paper: str) -> list[str]:
-    return [name for name in list_files() if name.startswith(f"{paper}/table")]
-
-
 def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
     """The section of one published table: every reading of it that is stored, and the commands of the others."""
     cells, rules = read_cells(table), rules_for(table)
@@ -249,10 +259,11 @@ def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
         yield f"`mlcdr reproduce {table}` counts them on the data. A number agrees if ours, rounded, equals it.\n"
     else:
         printed = cells[cells["mean"] != ""]
-        datasets, methods = (len(set(printed[key]) - {""}) for key in ("dataset", "method"))
+        datasets = plural(printed["dataset"].nunique(), "data set")
+        methods = plural(len(set(printed["method"]) - {""}), "method")
         rule = f" A cell agrees if it differs by at most {rules.describe_limit()}."
         judged = not all(rules.why_not(printed))
-        yield f"{len(printed)} printed cells: {datasets} data sets, {methods} method{'s' * (methods > 1)}."
+        yield f"{len(printed)} printed cells: {datasets}, {methods}."
         yield f"{rule if judged else ' Times are not judged.'}\n"
     if rules.settings == "results":
         yield "The settings printed with the numbers are the best of a grid: results, not conditions.\n"
@@ -308,29 +319,35 @@ def _summary(each: Reproduction) -> str:
     return found.summary() if found.compared else "Times, which are not judged"
 
 
+def _cells_with_result(each: Reproduction) -> pd.DataFrame:
+    cells = each.comparison.cells
+    return cells[cells["verdict"].isin(_CLASSES)]
+
+
 def _listed(each: Reproduction) -> Sheet:
     """The printed cells that have a result, one in a row, with its verdict."""
-    cells = each.comparison.cells
-    cells = cells[cells["verdict"].isin(_CLASSES)]
+    cells = _cells_with_result(each)
     sheet = replace(each.comparison, cells=cells).sheet
-    marked = [
-        (*shown[:-1], replace(shown[-1], mark=_CLASSES[verdict]))
-        for verdict, shown in zip(cells["verdict"], sheet.rows, strict=True)
-    ]
+    marked = []
+    for verdict, (*shown, last) in zip(cells["verdict"], sheet.rows, strict=True):
+        marked.append((*shown, replace(last, mark=_CLASSES[verdict])))
     return replace(sheet, caption=text(name_table(each.table)), rows=tuple(marked), notes=sheet.notes[1:])
 
 
 def _described_entry(entry: StoredRun) -> str:
     splits = entry.experiment.splits.plain()
     protocol = ", ".join(f"{key} {value}" for key, value in splits.items() if key not in ("kind", "folders"))
-    about = (entry.experiment.description or entry.name).rstrip(".")
-    return f"{escape_markdown(about)}; {splits['kind']} splits{f' ({protocol})' if protocol else ''}."
+    more = f" ({protocol})" if protocol else ""
+    return f"{_about(entry.experiment, entry.name)}; {splits['kind']} splits{more}."
 
 
 def _described(recipe: Recipe) -> str:
-    about = (recipe.outline.description or recipe.name).rstrip(".")
-    n = len(recipe.outline.datasets)
-    return f"{escape_markdown(about)}. {n} data set{'s' * (n > 1)}."
+    return f"{_about(recipe.outline, recipe.name)}. {plural(len(recipe.outline.datasets), 'data set')}."
+
+
+def _about(experiment: Experiment, name: str) -> str:
+    """The description of an experiment, or else its name, without a full stop."""
+    return escape_markdown((experiment.description or name).rstrip("."))
 
 
 def _rendered(results: Results, spec: LayoutSpec, found: Reproduction | None = None) -> str:
@@ -347,8 +364,7 @@ def _mark(cell: Any) -> tuple[str, str]:
 
 def _facts(each: Reproduction) -> Sheet:
     """A table of data sets: the counted facts."""
-    cells = each.comparison.cells
-    cells = cells[cells["verdict"].isin(_CLASSES)]
+    cells = _cells_with_result(each)
     facts = list(cells["metric"].unique())
     shown: dict[str, dict[str, Text]] = {}
     for cell in cells.itertuples():
@@ -376,7 +392,7 @@ def papers() -> str:
     parts = [_ABOUT_FINDINGS, *_commits(read_runs())]
     for k, each in enumerate(_findings(), 1):
         page = f"gallery/{each['paper']}.md"
-        source = PAPERS[each["paper"]].partition(",")[0]
+        source = _authors(each["paper"])
         gives = each["gives"]
         if "details" in each:
             gives += f"\nThe gallery has [more for whoever repeats it]({page}#{_slug(_DETAILS)}).\n"
@@ -424,7 +440,7 @@ def _show(name: str, status: dict[tuple[str, str], Reproduction], of_one_paper: 
     if not table:  # no table of the paper is available
         time = duration(math.fsum(run.manifest.total_cpu_seconds for run in read_runs() if run.name == name))
         return f"`mlcdr reproduce {name}` ({time})", "no printed numbers to compare with"
-    paper = "" if of_one_paper else f"{PAPERS[table.partition('/')[0]].partition(',')[0]}, "
+    paper = "" if of_one_paper else f"{_authors(table.partition('/')[0])}, "
     label = f"{paper}{name_table(table, variant)}"
     if found := status.get((table, variant)):
         return _command(found), f"{label}: {_agreement(found)}"
@@ -474,15 +490,15 @@ def claims() -> str:
         f"| --- |{' ---: |' * (len(VERDICTS) + 1)}",
     ]
     for paper, rows in known.items():
-        source = PAPERS[paper].partition(",")[0]
+        source = _authors(paper)
         counts = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
         parts.append(f"| [{source}](#{_slug(source)}) | {' | '.join(map(str, counts))} | {len(rows)} |")
-    waiting = sum(row["gives"].startswith(WAITING) for rows in known.values() for row in rows)
+    waiting = sum(row["gives"].startswith(WAITING) for row in itertools.chain(*known.values()))
     if waiting:
         parts.append(f"\n{waiting} of those that cannot be decided wait for a figure that is not stored yet.")
     for paper, rows in known.items():
         parts += [
-            f"\n## {PAPERS[paper].partition(',')[0]}\n",
+            f"\n## {_authors(paper)}\n",
             "| place | the work says | verdict | what comes out |",
             "| --- | --- | --- | --- |",
             *map(_claim, rows),

@@ -178,12 +178,11 @@ def _describe(run: StoredRun) -> str:
 
 def _tabulate(cells: pd.DataFrame) -> Sheet:
     header = ("Dataset", "Method", "Setting", "Metric", "Ours", "Published", "Difference", "z", "Verdict")
-    lines = [(*_place(cell), *_numbers(cell), cell.verdict) for cell in cells.itertuples()]
+    lines = []
+    for cell in cells.itertuples():
+        place = (cell.dataset, cell.method, cell.setting or DASH, cell.metric)
+        lines.append((*place, *_numbers(cell), cell.verdict))
     return make_sheet("The cells that differ most", header, lines, stub=4, left=(8,))
-
-
-def _place(cell: Any) -> tuple[str, ...]:
-    return cell.dataset, cell.method, cell.setting or DASH, cell.metric
 
 
 def _numbers(cell: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import csv
 import itertools
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +28,17 @@ from mlcdr.tables.canvas import STYLE
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "studies"
 IMAGES = DOCS / "images"
+CHOICES = {
+    "other random splits": "_seed",
+    "50 % of the rows for training": "_share_50",
+    "90 % of the rows for training": "_share_90",
+    "threshold: label cardinality as in training": "_p_cut",
+    "threshold: best F1 per label in training": "_maximise",
+    "parameters: best on the test set": "_test",
+}
 RUNS = {
     "labels": ("studies_labels", "studies_labels_learners"),
-    "protocol": tuple(
-        f"studies_protocol{choice}"
-        for choice in ("", "_seed", "_share_50", "_share_90", "_p_cut", "_maximise", "_test")
-    ),
+    "protocol": ("studies_protocol", *(f"studies_protocol{choice}" for choice in CHOICES.values())),
     "features": ("studies_features", "studies_features_test"),
 }
 TITLES = {
@@ -47,10 +52,10 @@ TITLES = {
 LOSSES = {"hamming_loss"}
 TEST_TO_TRAIN = 0.25  # of splits with 80 % of the rows for training
 
-Key = tuple[str, str, str, str]
-"""Run, data set, method, size of the code (empty where nothing is swept)."""
-Numbers = dict[str, dict[Key, np.ndarray]]
-"""Metric → key → the values of the splits, or their mean."""
+Method = tuple[str, str, str]
+"""Run, method, size of the code (empty where nothing is swept)."""
+Numbers = dict[str, dict[Method, dict[str, np.ndarray]]]
+"""Metric → method → data set → the values of the splits, or their mean."""
 
 
 # -------------------------------------------------------------------- the stored numbers
@@ -79,10 +84,12 @@ def read(study: str) -> Numbers:
     """The stored numbers of a study."""
     with (FOLDER / f"{study}.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
-    return {
-        metric: {(row[0], row[1], row[2], row[3]): np.array(row[k].split(), dtype=float) for row in rows}
-        for k, metric in enumerate(header[4:], start=4)
-    }
+    numbers: Numbers = {metric: {} for metric in header[4:]}
+    for run, dataset, method, size, *cells in rows:
+        for of_metric, cell in zip(numbers.values(), cells, strict=True):
+            of_method = of_metric.setdefault((run, method, size), {})
+            of_method[dataset] = np.array(cell.split(), dtype=float)
+    return numbers
 
 
 # -------------------------------------------------------------------- a method against none
@@ -114,49 +121,34 @@ class Against:
         return float(np.median(self.changes))
 
 
-def against(
-    numbers: Mapping[Key, np.ndarray],
-    metric: str,
-    method: tuple[str, str, str],
-    control: tuple[str, str, str],
-) -> Against:
-    """(run, method, size) against (run, method, size) on the data sets that the first has."""
+def against(numbers: Numbers, metric: str, method: Method, control: Method) -> Against:
+    """A method against another one, on the data sets that the first has."""
     sign = -1.0 if metric in LOSSES else 1.0
-    run, name, size = method
-    datasets = [key[1] for key in numbers if (key[0], *key[2:]) == method]
-    ours = [numbers[run, dataset, name, size] for dataset in datasets]
-    theirs = [numbers[(control[0], dataset, *control[1:])] for dataset in datasets]
-    gains = [sign * (a - b) for a, b in zip(ours, theirs, strict=True)]
-    ps = [(corrected_t(gain, TEST_TO_TRAIN), corrected_t(-gain, TEST_TO_TRAIN)) for gain in gains]
-    means = [np.array([each.mean() for each in several]) for several in (ours, theirs)]
-    gain = sign * paired_differences(*means)
+    better = worse = 0
+    means = []
+    for dataset, ours in numbers[metric][method].items():
+        theirs = numbers[metric][control][dataset]
+        gains = sign * (ours - theirs)
+        better += corrected_t(gains, TEST_TO_TRAIN) <= 0.025
+        worse += corrected_t(-gains, TEST_TO_TRAIN) <= 0.025
+        means.append((ours.mean(), theirs.mean()))
+    of_ours, of_theirs = np.transpose(means)
+    gain = sign * paired_differences(of_ours, of_theirs)
     with np.errstate(divide="ignore"):  # against a control of 0 a gain is infinite, which a median can take
-        changes = np.divide(gain, means[1], out=np.zeros(len(gain)), where=gain != 0)
-    return Against(
-        changes,
-        sum(better <= 0.025 for better, _ in ps),
-        sum(worse <= 0.025 for _, worse in ps),
-        rank_biserial(gain),
-        wilcoxon(gain),
-    )
+        changes = np.divide(gain, of_theirs, out=np.zeros(len(gain)), where=gain != 0)
+    return Against(changes, better, worse, rank_biserial(gain), wilcoxon(gain))
 
 
-def grid(rows: Sequence[str], columns: Sequence[str], found: Mapping[tuple[str, str], Against], corner: str) -> str:
-    """A table of medians, effects and counts; bold where Holm's correction over all of it leaves p ≤ 0.05."""
-    adjusted = dict(zip(found, holm([each.p for each in found.values()]), strict=True))
-
-    def cell(at: tuple[str, str]) -> str:
-        if at not in found:
-            return ""
-        each, mark = found[at], "**" if adjusted[at] <= 0.05 else ""
-        return f"{mark}{percent(each.median)}{mark} ({each.effect:+.2f}; {each.better}/{each.worse})".replace("-", "−")
-
-    return table([corner, *columns], [[row, *(cell((row, column)) for column in columns)] for row in rows])
-
-
-def percent(share: float) -> str:
-    """A share as a percentage with its sign."""
-    return f"{100 * share:+.1f} %".replace("-", "−")
+def grid(found: Mapping[tuple[str, str], Against], corner: str) -> str:
+    """A table, by row and column, of medians, effects and counts; bold: p ≤ 0.05 after Holm's correction over all."""
+    adjusted = holm([each.p for each in found.values()])
+    rows: dict[str, list[str]] = {}
+    for ((row, _), each), p in zip(found.items(), adjusted, strict=True):
+        mark = "**" if p <= 0.05 else ""
+        cell = f"{mark}{100 * each.median:+.1f} %{mark} ({each.effect:+.2f}; {each.better}/{each.worse})"
+        rows.setdefault(row, []).append(cell.replace("-", "−"))
+    columns = dict.fromkeys(column for _, column in found)
+    return table([corner, *columns], [[row, *cells] for row, cells in rows.items()])
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -165,181 +157,206 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
 
-# -------------------------------------------------------------------- the three studies
+def _add_legend(figure: Figure, ncols: int) -> None:
+    """The legend of the first axes, below all."""
+    named = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*named, loc="outside lower center", ncols=ncols, frameon=False)
 
+
+# -------------------------------------------------------------------- the reduction of labels
+
+MEASURES = ("hamming_loss", "label_ranking_average_precision", "micro_f1")
 SPACES = ("random projection", "PLST", "CPLST", "OCCA", "CCA")
 SIZES = ("10%", "25%", "50%")
 COSTLY = ("CSSP", "FaIE")
 LEARNERS = ("least squares", "kernel ridge", "neighbours", "trees")
-EXTRACTIONS = ("PCA", "MLSI", "MDDM", "MVMD", "CCA", "MLDA")
-MEASURES = ("hamming_loss", "label_ranking_average_precision", "micro_f1")
 
 
 def labels() -> tuple[dict[str, str], Figure]:
     """Label-space reduction against none: the tables of the page by name, and the figure."""
     numbers = read("labels")
     linear, other = RUNS["labels"]
-    blocks, panels = {}, []
+    none = (linear, "none", "")
+    blocks, panels = {}, {}
     for metric in MEASURES:
-        control = (linear, "none", "")
-        found = {
-            (space, size): against(numbers[metric], metric, (linear, space, size), control)
-            for space, size in itertools.product(SPACES, SIZES)
-        }
-        blocks[metric] = grid(SPACES, SIZES, found, TITLES[metric])
-        panels.append((TITLES[metric], found))
-        pairs = [(space, learner) for learner in LEARNERS for space in SPACES[:3]]
-        of_learners = {
-            (f"{space}, {learner}", size): against(
-                numbers[metric], metric, (other, f"{space}, {learner}", size), (other, f"none, {learner}", "")
-            )
-            for (space, learner), size in itertools.product(pairs, SIZES[1:])
-        }
-        of_learners |= {
-            (f"{space}, ridge", size): against(numbers[metric], metric, (other, f"{space}, ridge", size), control)
-            for space, size in itertools.product(COSTLY, SIZES[1:])
-        }
-        rows = list(dict.fromkeys(row for row, _ in of_learners))
-        blocks[f"learners {metric}"] = grid(rows, SIZES[1:], of_learners, TITLES[metric])
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
-        for ax, (title, found) in zip(figure.subplots(1, 3), panels, strict=True):
-            for k, space in enumerate(SPACES):
-                changes = [100 * found[space, size].changes for size in SIZES]
-                at = np.arange(len(SIZES)) + 0.13 * (k - 2)
-                low, middle, high = np.transpose([np.quantile(each, (0.25, 0.5, 0.75)) for each in changes])
-                ax.errorbar(at, middle, (middle - low, high - middle), label=space, linestyle="", **styles.mark(k))
-            ax.axhline(0, color="black", linewidth=0.8)
-            ax.set(title=title, xticks=range(len(SIZES)), xticklabels=SIZES, xlabel="size of the code")
-        figure.axes[0].set_ylabel("gain over none, %")
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-    return blocks, figure
+        found = {}
+        for space, size in itertools.product(SPACES, SIZES):
+            found[space, size] = against(numbers, metric, (linear, space, size), none)
+        panels[TITLES[metric]] = found
+        blocks[metric] = grid(found, TITLES[metric])
+        of_learners = {}
+        for learner, space, size in itertools.product(LEARNERS, SPACES[:3], SIZES[1:]):
+            row, control = f"{space}, {learner}", (other, f"none, {learner}", "")
+            of_learners[row, size] = against(numbers, metric, (other, row, size), control)
+        for space, size in itertools.product(COSTLY, SIZES[1:]):
+            row = f"{space}, ridge"
+            of_learners[row, size] = against(numbers, metric, (other, row, size), none)
+        blocks[f"learners {metric}"] = grid(of_learners, TITLES[metric])
+    return blocks, _draw_sizes(panels)
 
 
-CHOICES = {
-    "other random splits": "_seed",
-    "50 % of the rows for training": "_share_50",
-    "90 % of the rows for training": "_share_90",
-    "threshold: label cardinality as in training": "_p_cut",
-    "threshold: best F1 per label in training": "_maximise",
-    "parameters: best on the test set": "_test",
-}
+@mpl.rc_context(STYLE)
+def _draw_sizes(panels: Mapping[str, Mapping[tuple[str, str], Against]]) -> Figure:
+    """The quartiles of the gains of each space at each size, a panel for each measure."""
+    figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+    for ax, (title, found) in zip(figure.subplots(1, 3), panels.items(), strict=True):
+        for k, space in enumerate(SPACES):
+            quartiles = [np.quantile(100 * found[space, size].changes, (0.25, 0.5, 0.75)) for size in SIZES]
+            low, middle, high = np.transpose(quartiles)
+            at = np.arange(len(SIZES)) + 0.13 * (k - 2)
+            ax.errorbar(at, middle, (middle - low, high - middle), label=space, linestyle="", **styles.mark(k))
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set(title=title, xticks=range(len(SIZES)), xticklabels=SIZES, xlabel="size of the code")
+    figure.axes[0].set_ylabel("gain over none, %")
+    _add_legend(figure, 5)
+    return figure
+
+
+# -------------------------------------------------------------------- choices of protocol
+
 CONVENTIONS = {"0/0 is 1": " with 1", "0/0 is left out": " left out", "0/0 is 0": " with 0"}
+CHANGED = (*CHOICES, *CONVENTIONS)
 MOVED = ("hamming_loss", "exact_match", "label_ranking_average_precision", "micro_f1", "f1", "macro_f1")
+
+Changes = dict[tuple[str, str], float]
+"""What is changed, and a metric → how much this changes it."""
 
 
 def protocol() -> tuple[dict[str, str], Figure]:
     """What choices of protocol change: the tables of the page by name, and the figure."""
     numbers = read("protocol")
-    reference = RUNS["protocol"][0]
-    names = list(dict.fromkeys(key[2] for key in numbers["f1"]))
-    datasets = list(dict.fromkeys(key[1] for key in numbers["f1"]))
+    agreement, shift = _compare_protocols(numbers)
+    blocks = {
+        "ranks": _tabulate_changes(agreement),
+        "values": _tabulate_changes(shift),
+        "first": _tabulate_leaders(numbers),
+        "variance": _tabulate_variance(numbers),
+    }
+    return blocks, _draw_changes({"Kendall's τ of the ranks": agreement, "shift, in std between methods": shift})
 
-    def values(metric: str, run: str) -> np.ndarray:
-        return np.array([[numbers[metric][run, dataset, name, ""].mean() for dataset in datasets] for name in names])
 
-    def changed() -> Iterator[tuple[str, str, np.ndarray]]:
-        for what, run in CHOICES.items():
-            yield from ((what, metric, values(metric, reference + run)) for metric in MOVED)
-        for what, ending in CONVENTIONS.items():
-            yield from ((what, m, values(m + ending, reference)) for m in MOVED if m + ending in numbers)
+def _means(numbers: Numbers, metric: str, choice: str = "") -> np.ndarray:
+    """Methods × data sets: the means of the run with a choice of `CHOICES`, or else of the reference."""
+    means = []
+    for (run, _, _), of_method in numbers[metric].items():
+        if run == RUNS["protocol"][0] + choice:
+            means.append([values.mean() for values in of_method.values()])
+    return np.array(means)
 
-    agreement: dict[tuple[str, str], float] = {}
-    shift: dict[tuple[str, str], float] = {}
-    for what, metric, after in changed():
-        before = values(metric, reference)
+
+def _compare_protocols(numbers: Numbers) -> tuple[Changes, Changes]:
+    """How the ranks of the methods agree with those of the reference (Kendall's τ), and how far the values move."""
+    compared = []
+    for (what, choice), metric in itertools.product(CHOICES.items(), MOVED):
+        compared.append((what, metric, metric, choice))
+    for (what, ending), metric in itertools.product(CONVENTIONS.items(), MOVED):
+        compared.append((what, metric, metric + ending, ""))
+    agreement, shift = {}, {}
+    for what, metric, measured, choice in compared:
+        if measured not in numbers:
+            continue
+        before, after = _means(numbers, metric), _means(numbers, measured, choice)
         ranks = [average_ranks(each, metric not in LOSSES) for each in (before, after)]
         agreement[what, metric] = float(kendalltau(*ranks).statistic)
         shift[what, metric] = float(np.abs(after - before).mean() / before.std(axis=0, ddof=1).mean())
-    rows = [*CHOICES, *CONVENTIONS]
-    blocks = {
-        name: table(
-            ["", *(TITLES[metric] for metric in MOVED)],
-            [[what, *(f"{found[what, m]:.2f}" if (what, m) in found else "" for m in MOVED)] for what in rows],
-        )
-        for name, found in (("ranks", agreement), ("values", shift))
-    }
-    leaders = []
-    for what, run in {"reference": "", **CHOICES}.items():
+    return agreement, shift
+
+
+def _tabulate_changes(found: Changes) -> str:
+    rows = []
+    for what in CHANGED:
+        cells = [f"{found[what, metric]:.2f}" if (what, metric) in found else "" for metric in MOVED]
+        rows.append([what, *cells])
+    return table(["", *(TITLES[metric] for metric in MOVED)], rows)
+
+
+def _tabulate_leaders(numbers: Numbers) -> str:
+    """The best method by average rank, and the rank of none, by each choice."""
+    names = list(dict.fromkeys(method for _, method, _ in numbers["f1"]))
+    rows = []
+    for what, choice in {"reference": "", **CHOICES}.items():
         row = [what]
         for metric in ("hamming_loss", "micro_f1"):
-            mean = average_ranks(values(metric, reference + run), metric not in LOSSES)
-            first = int(np.argmin(mean))
-            row += [f"{names[first]} ({mean[first]:.2f})", f"{mean[names.index('none')]:.2f}"]
-        leaders.append(row)
-    blocks["first"] = table(["", "best in Hamming loss", "rank of none", "best in micro F1", "rank of none"], leaders)
-    shares = []
+            ranks = average_ranks(_means(numbers, metric, choice), metric not in LOSSES)
+            first = int(np.argmin(ranks))
+            row += [f"{names[first]} ({ranks[first]:.2f})", f"{ranks[names.index('none')]:.2f}"]
+        rows.append(row)
+    return table(["", "best in Hamming loss", "rank of none", "best in micro F1", "rank of none"], rows)
+
+
+def _tabulate_variance(numbers: Numbers) -> str:
+    """The shares of the variance within a data set that are due to methods, to choices (but of splits), and to both."""
+    rows = []
     for metric in MOVED:
-        cube = np.array(
-            [values(metric, reference + run) for run in ("", *list(CHOICES.values())[1:])]
-        )  # choice, method
+        cube = np.array([_means(numbers, metric, choice) for choice in ("", *list(CHOICES.values())[1:])])
         cube = cube - cube.mean(axis=(0, 1))
         choice, method = cube.mean(axis=1, keepdims=True), cube.mean(axis=0, keepdims=True)
         parts = [float(np.mean(part**2)) for part in (method, choice, cube - choice - method)]
-        shares.append([TITLES[metric], *(f"{100 * part / sum(parts):.0f} %" for part in parts)])
-    blocks["variance"] = table(["", "methods", "protocol", "interaction"], shares)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 3.4), layout="constrained")
-        heads = ("Kendall's τ of the ranks", "shift, in std between methods")
-        axes = figure.subplots(1, 2, sharey=True)
-        for ax, title, found in zip(axes, heads, (agreement, shift), strict=True):
-            for k, metric in enumerate(MOVED):
-                at = [y for y, what in enumerate(rows) if (what, metric) in found]
-                x = [found[rows[y], metric] for y in at]
-                ax.plot(x, np.array(at) + 0.1 * (k - 2.5), label=TITLES[metric], linestyle="", **styles.mark(k))
-            ax.set(title=title, yticks=range(len(rows)), yticklabels=rows)
-        axes[0].invert_yaxis()
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
-    return blocks, figure
+        rows.append([TITLES[metric], *(f"{100 * part / sum(parts):.0f} %" for part in parts)])
+    return table(["", "methods", "protocol", "interaction"], rows)
+
+
+@mpl.rc_context(STYLE)
+def _draw_changes(panels: Mapping[str, Changes]) -> Figure:
+    """A panel for each kind of change, a line for each choice, and a mark for each measure."""
+    figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for ax, (title, found) in zip(axes, panels.items(), strict=True):
+        for k, metric in enumerate(MOVED):
+            at = [y for y, what in enumerate(CHANGED) if (what, metric) in found]
+            x = [found[CHANGED[y], metric] for y in at]
+            ax.plot(x, np.array(at) + 0.1 * (k - 2.5), label=TITLES[metric], linestyle="", **styles.mark(k))
+        ax.set(title=title, yticks=range(len(CHANGED)), yticklabels=CHANGED)
+    axes[0].invert_yaxis()
+    _add_legend(figure, 6)
+    return figure
+
+
+# -------------------------------------------------------------------- the extraction of features
+
+EXTRACTIONS = ("PCA", "MLSI", "MDDM", "MVMD", "CCA", "MLDA")
+EXTRACTED_FOR = ("least squares", "ridge", "neighbours")
+CHOSEN = {"inside": "chosen inside the training set", "on test": "chosen on the test set"}
 
 
 def features() -> tuple[dict[str, str], Figure]:
     """Feature extraction against none: the tables of the page by name, and the figure."""
     numbers = read("features")
-    inside, on_test = RUNS["features"]
-    learners = ("least squares", "ridge", "neighbours")
-    blocks, panels = {}, {}
-    for metric in MEASURES:
-        for run, where in ((inside, "inside"), (on_test, "on test")):
-            panels[metric, where] = {
-                (extraction, learner): against(
-                    numbers[metric], metric, (run, f"{extraction}, {learner}", ""), (run, f"none, {learner}", "")
-                )
-                for extraction, learner in itertools.product(EXTRACTIONS, learners)
-            }
-            blocks[f"{where} {metric}"] = grid(EXTRACTIONS, learners, panels[metric, where], TITLES[metric])
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 3.0), layout="constrained")
-        for ax, learner in zip(figure.subplots(1, 3, sharey=True), learners, strict=True):
-            for k, where in enumerate(("inside", "on test")):
-                for y, extraction in enumerate(EXTRACTIONS):
-                    each = panels["hamming_loss", where][extraction, learner]
-                    at = np.full(len(each.changes), y + 0.3 * (k - 0.5))
-                    chosen = {"inside": "chosen inside the training set", "on test": "chosen on the test set"}[where]
-                    ax.plot(
-                        100 * each.changes,
-                        at,
-                        linestyle="",
-                        alpha=0.5,
-                        label=chosen if y == 0 else None,
-                        **styles.mark(k),
-                    )
-                    ax.plot(
-                        [100 * each.median] * 2, at[0] + np.array([-0.15, 0.15]), color=styles.colour(k), linewidth=2.5
-                    )
-            ax.axvline(0, color="black", linewidth=0.8)
-            ax.set_xscale("symlog", linthresh=10)
-            ax.set_xlim(-120, 120)
-            ax.set_xticks((-100, -10, 0, 10, 100), ("−100", "−10", "0", "10", "100"))
-            ax.set(
-                title=learner,
-                yticks=range(len(EXTRACTIONS)),
-                yticklabels=EXTRACTIONS,
-                xlabel="gain in Hamming loss over none, %",
-            )
-        figure.axes[0].invert_yaxis()
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
-    return blocks, figure
+    blocks, drawn = {}, {}
+    for (where, run), metric in itertools.product(zip(CHOSEN, RUNS["features"], strict=True), MEASURES):
+        found = {}
+        for extraction, learner in itertools.product(EXTRACTIONS, EXTRACTED_FOR):
+            method, control = (run, f"{extraction}, {learner}", ""), (run, f"none, {learner}", "")
+            found[extraction, learner] = against(numbers, metric, method, control)
+        blocks[f"{where} {metric}"] = grid(found, TITLES[metric])
+        if metric == "hamming_loss":
+            drawn[CHOSEN[where]] = found
+    return blocks, _draw_gains(drawn)
+
+
+@mpl.rc_context(STYLE)
+def _draw_gains(drawn: Mapping[str, Mapping[tuple[str, str], Against]]) -> Figure:
+    """The gain on each data set, and the median, a panel for each learner."""
+    figure = Figure(figsize=(7.2, 3.0), layout="constrained")
+    for ax, learner in zip(figure.subplots(1, 3, sharey=True), EXTRACTED_FOR, strict=True):
+        for k, (chosen, found) in enumerate(drawn.items()):
+            for y, extraction in enumerate(EXTRACTIONS):
+                each = found[extraction, learner]
+                height = y + 0.3 * (k - 0.5)
+                at = np.full(len(each.changes), height)
+                label = None if y else chosen
+                ax.plot(100 * each.changes, at, linestyle="", alpha=0.5, label=label, **styles.mark(k))
+                ends = (height - 0.15, height + 0.15)
+                ax.plot([100 * each.median] * 2, ends, color=styles.colour(k), linewidth=2.5)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_xscale("symlog", linthresh=10)
+        ax.set_xlim(-120, 120)
+        ax.set_xticks((-100, -10, 0, 10, 100), ("−100", "−10", "0", "10", "100"))
+        ax.set(title=learner, yticks=range(len(EXTRACTIONS)), yticklabels=EXTRACTIONS)
+        ax.set_xlabel("gain in Hamming loss over none, %")
+    figure.axes[0].invert_yaxis()
+    _add_legend(figure, 2)
+    return figure
 
 
 PAGES = {"labels": labels, "protocol": protocol, "features": features}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mlcdr.errors import UserError
@@ -11,7 +12,7 @@ from mlcdr.methods.contracts import as_dense
 from mlcdr.metrics import Counts, Outcome, Scores
 from mlcdr.metrics import evaluate as evaluate_outcome
 from mlcdr.numerics.entry import check_index
-from mlcdr.numerics.label_forms import LabelSets, Numbers, as_numbers, holds_names, read_label_sets
+from mlcdr.numerics.label_forms import LabelSets, as_numbers, holds_names, read_label_sets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -56,20 +57,21 @@ def evaluate(
     specs = read_metrics([metrics] if isinstance(metrics, str | Mapping) else [*metrics])
     truth = _read_labels("Y", Y)
     labels = _read_labels("predicted", predicted)
-    _refuse_other_rows(Y, predicted, scores)
+    with _as_user_errors():
+        check_index(Y, predicted, ("Y", "predicted"))
+        check_index(Y, scores, ("Y", "scores"))
     values, names = None, []
     if scores is not None:
-        ranking = _read_numbers("scores", scores)
+        with _as_user_errors("scores: "):
+            ranking = as_numbers(scores)
         values, names = as_dense(ranking.values).astype(float), ranking.names
     _refuse_other_names(truth.names, labels.names, names)
     # what is from 0 to 1 throughout may be probabilities
     are_shares = values is not None and ((values >= 0) & (values <= 1)).all()
-    try:
+    with _as_user_errors():
         counts = Counts(as_dense(truth.matrix), as_dense(labels.matrix))
         ranked = None if values is None else Scores(as_dense(truth.matrix), values)
         outcome = Outcome(counts, ranked, probabilities=values if are_shares else None)
-    except ValueError as error:
-        raise UserError(str(error)) from None
     return evaluate_outcome(outcome, {each.label: (each.name, each.params) for each in specs})
 
 
@@ -80,28 +82,18 @@ def _refuse_other_names(*names: Sequence[str]) -> None:
         raise UserError("the columns of Y, predicted and scores must be the same labels in the same order")
 
 
-def _refuse_other_rows(Y: Any, predicted: Any, scores: Any) -> None:
-    """Raise a UserError where the rows of two DataFrames of pandas have other names."""
-    try:
-        check_index(Y, predicted, ("Y", "predicted"))
-        check_index(Y, scores, ("Y", "scores"))
-    except ValueError as error:
-        raise UserError(str(error)) from None
-
-
 def _read_labels(name: str, given: Any) -> LabelSets:
     """Label sets as a matrix (n×K) of 0 and 1."""
     if holds_names(given):
         raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1, not lists of names")
-    try:
+    with _as_user_errors(f"{name}: "):
         return read_label_sets(given)
-    except ValueError as error:
-        raise UserError(f"{name}: {error}") from None
 
 
-def _read_numbers(name: str, given: Any) -> Numbers:
-    """A matrix of scores (n×K) as numbers."""
+@contextmanager
+def _as_user_errors(place: str = "") -> Iterator[None]:
+    """Raise a UserError, which begins with the place, for a ValueError."""
     try:
-        return as_numbers(given)
+        yield
     except ValueError as error:
-        raise UserError(f"{name}: {error}") from None
+        raise UserError(f"{place}{error}") from None

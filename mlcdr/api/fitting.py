@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +80,11 @@ def fit(
     announce = _say_nothing if quiet else print_notice
     given = as_datasets(datasets)
     digests = {name: each.checksum for name, each in given.items()}
-    with held.holding({each.checksum: each for each in given.values()}):
+    with held.holding(given.values()):
         experiment = load_experiment(config, set, announce=announce, held=digests)
-        name, spec = _find_method(experiment, method), _find_dataset(experiment, dataset)
+        name = _find(experiment, "method", method, experiment.methods)
+        specs = {spec.short_name(experiment.splits.part): spec for spec in experiment.datasets}
+        spec = specs[_find(experiment, "data set", dataset, specs)]
         if not trust:
             refuse_commands(experiment, [name])
         folder = Path(results) if isinstance(results, str | Path) else getattr(results, "folder", None)
@@ -117,28 +119,15 @@ def _fit(
     return model, dataset.X
 
 
-def _find_method(experiment: Experiment, name: str | None) -> str:
-    """A method of an experiment by its name, or its only one."""
-    known = list(experiment.methods)
-    if name is None and len(known) == 1:
-        return known[0]
-    if name is None:
-        raise UserError(f"{experiment.name}: which method? ({', '.join(known)})")
-    if name not in known:
-        raise UserError(f"{experiment.name}: no method {name!r}{suggest_name(name, known)} ({', '.join(known)})")
-    return name
-
-
-def _find_dataset(experiment: Experiment, name: str | None) -> DatasetSpec:
-    """A data set of an experiment by its name, or its only one."""
-    known = {spec.short_name(experiment.splits.part): spec for spec in experiment.datasets}
+def _find(experiment: Experiment, what: str, name: str | None, known: Collection[str]) -> str:
+    """The name of a method, or a data set, of an experiment; of its only one if none is given."""
     if name is None and len(known) == 1:
         (name,) = known
     if name is None:
-        raise UserError(f"{experiment.name}: which data set? ({', '.join(known)})")
+        raise UserError(f"{experiment.name}: which {what}? ({', '.join(known)})")
     if name not in known:
-        raise UserError(f"{experiment.name}: no data set {name!r}{suggest_name(name, known)} ({', '.join(known)})")
-    return known[name]
+        raise UserError(f"{experiment.name}: no {what} {name!r}{suggest_name(name, known)} ({', '.join(known)})")
+    return name
 
 
 def _say_nothing(text: str) -> None:

@@ -65,5 +65,5 @@ def divide_again(experiment: Experiment, name: str | None, data: Any) -> Sequenc
     if data is None and MEMORY in specs[name].params:
         raise ResultsError(f"splits: {name} was given in memory; give it again: splits({name!r}, data=(X, Y))")
     given = [] if data is None else [as_dataset(name, data)]
-    with held.holding({each.checksum: each for each in given}):
+    with held.holding(given):
         return DataSource.of(specs[name], experiment.splits).read().splits

@@ -11,7 +11,7 @@ import html
 import itertools
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
@@ -163,11 +163,7 @@ class Results:
         ResultsError
             When `chosen.csv` is broken.
         """
-        import pandas as pd
-
-        if is_regular_file(self.folder / "chosen.csv"):
-            return _show(self._stamp.unchanged(import_chosen(self.folder / "chosen.csv")))
-        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *CHOSEN])
+        return self._read_tuning("chosen.csv", import_chosen, CHOSEN)
 
     @cached_property
     def tried(self) -> pd.DataFrame:
@@ -182,11 +178,15 @@ class Results:
         ResultsError
             When `tried.csv` is broken.
         """
+        return self._read_tuning("tried.csv", import_tried, TRIED)
+
+    def _read_tuning(self, name: str, read: Callable[[Path], pd.DataFrame], columns: Iterable[str]) -> pd.DataFrame:
         import pandas as pd
 
-        if is_regular_file(self.folder / "tried.csv"):
-            return _show(self._stamp.unchanged(import_tried(self.folder / "tried.csv")))
-        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *TRIED])
+        path = self.folder / name
+        if is_regular_file(path):
+            return _show(self._stamp.unchanged(read(path)))
+        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *columns])
 
     @cached_property
     def models(self) -> pd.DataFrame:

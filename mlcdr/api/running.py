@@ -96,9 +96,8 @@ def run(
     digests = {name: dataset.checksum for name, dataset in given.items()}
     temporary = TemporaryDirectory(prefix="mlcdr-", ignore_cleanup_errors=True) if out is None else None
     folder = Path(temporary.name if temporary else out or "")
-    holding = held.holding({each.checksum: each for each in given.values()})
     try:
-        with holding, _as_user_errors():
+        with held.holding(given.values()), _as_user_errors():
             experiment = load_experiment(config, set, announce=None if quiet else print_notice, held=digests)
             options: Any = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "trust": trust, "part": of_run}
             report = compute(experiment, folder, jobs, quiet, **options)

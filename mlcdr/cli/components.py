@@ -12,7 +12,7 @@ import typer
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import argument
 from mlcdr.cli.printing import print_columns
-from mlcdr.errors import UserError, list_known, suggest_name
+from mlcdr.errors import UserError, list_known
 
 
 def methods(
@@ -37,10 +37,10 @@ def methods(
         # a class of one's own is of whatever family a config uses it in
         _describe_component("class", name, "learner")
     else:
+        from mlcdr.experiment.new_config import unknown_component
+
         every = dict.fromkeys(itertools.chain(*known.values()))
-        hint = registry.describe_elsewhere(name) or suggest_name(name, every)
-        listing = list_known(every, "`mlcdr methods`")
-        raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to your own class)")
+        raise unknown_component(name, every)
 
 
 def _list_components(known: Mapping[str, list[str]]) -> None:
@@ -63,13 +63,20 @@ def _describe_component(what: str, name: str, family: str) -> None:
 
     import_from_here()
     cls = registry.resolve(family, name)
-    parameters = []
-    for key, default in registry.parameters(cls).items():
-        parameters.append(key if default is inspect.Parameter.empty else f"{key}={default!r}")
-    print(f"{what}: {name}({', '.join(parameters)})")
+    print(f"{what}: {write_call(name, cls)}")
     print()
     print(inspect.getdoc(cls) or "")
     print()
+
+
+def write_call(name: str, cls: type) -> str:
+    """`name(alpha=1.0)`: a component with its parameters and their defaults."""
+    from mlcdr.methods import registry
+
+    parameters = []
+    for key, default in registry.parameters(cls).items():
+        parameters.append(key if default is inspect.Parameter.empty else f"{key}={default!r}")
+    return f"{name}({', '.join(parameters)})"
 
 
 def metrics(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import mlcdr
 from mlcdr.errors import ResultsError, escape_control_characters, plural
 from mlcdr.standard_streams import print_lines, print_notice
+from mlcdr.tables.shown import terminal_width
+from mlcdr.tables.terminal import measure_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,9 +25,8 @@ _CAUSES = 10  # the most causes of failures that are shown
 
 
 def print_table(table: Any) -> None:
-    """Print a table, as wide as the terminal (or as `COLUMNS`; else 100) and with its colours."""
-    width = max(shutil.get_terminal_size((100, 24)).columns, 60)
-    print(table.terminal(width, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
+    """Print a table, as wide as the terminal and with its colours."""
+    print(table.terminal(terminal_width(), colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
 
 
 def print_tables(found: Results) -> None:
@@ -88,7 +88,7 @@ def rows_of(frame: pd.DataFrame) -> list[tuple[str, ...]]:
 def print_columns(rows: Sequence[Sequence[str]]) -> None:
     """Print rows of cells, each column as wide as its widest cell."""
     shown = [list(map(escape_control_characters, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    widths = measure_columns(shown)
     for row in shown:
         print("  ".join(map(str.ljust, row, widths)).rstrip())
 

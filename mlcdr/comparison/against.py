@@ -15,13 +15,13 @@ import pandas as pd
 
 from mlcdr.comparison.significance import show_p
 from mlcdr.comparison.statistics import ALPHA
-from mlcdr.comparison.within import Design, compare_within, explain_designs, show_short
+from mlcdr.comparison.within import Design, compare_within, explain_designs, show_test
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import count_values, shorten_path
+from mlcdr.tables.sheet import DASH, Sheet, Text, make_sheet, signed
+from mlcdr.tables.text_format import count_values, say_where, shorten_path
 
 _NAMED = 6  # methods that a sentence names
 _DIGITS = 4
@@ -90,8 +90,7 @@ class Against:
 
     def _name(self, pair: Mapping[Any, Any]) -> str:
         """`MVMD (M = 20% most often)`, `MVMD at n_components = 20%`."""
-        point = [f"{shorten_path(path, self.swept)} = {pair[path]}" for path in self.swept if pair[path]]
-        at = f" at {', '.join(point)}" if point else ""
+        at = say_where([pair[path] for path in self.swept], self.swept)
         sizes = []
         for name, values in pair["sizes"].items():
             counts = values.value_counts()
@@ -121,14 +120,10 @@ class Against:
         labels = [pair["dataset"], *(pair[path] or DASH for path in self.swept), pair["method"]]
         if has_sizes:
             labels.append(_count_sizes(pair["sizes"]) or DASH)
-        p = holm = NOTHING
-        if not math.isnan(pair["p"]):
-            p = text(show_short(pair["p"]))
-            holm = text(show_short(pair["p_holm"]), pair["p_holm"] <= ALPHA)
-        return [*labels, signed(pair["better_by"], _DIGITS), p, holm]
+        return [*labels, signed(pair["better_by"], _DIGITS), *show_test(pair)]
 
     def _explain(self) -> Iterator[str]:
-        yield from explain_designs(self.designs)
+        yield from explain_designs(self.designs, {})
         yield f"Better by: than {self.method}, in the mean over the splits."
         if self.pairs["p"].notna().any():
             yield (

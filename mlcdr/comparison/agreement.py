@@ -81,9 +81,7 @@ def summarise_agreement(yardstick: Yardstick, found: Sequence[Agreement]) -> She
     if len(found) > 1:
         means = pd.DataFrame([each.correlations for each in found]).mean()
         rows.append(("mean", "", *map(_show_correlation, means), ""))
-    methods: dict[str, None] = {}
-    for each in found:
-        methods |= dict.fromkeys(each.ranks.index)
+    methods = pd.concat([each.ranks for each in found]).index.unique()
     notes = [
         f"Average ranks of {join_words(list(methods))} among each other, in the study and here, on the data sets that "
         "all of them have here: Spearman's ρ, Kendall's τ_b. Within a data set: ρ on each by itself, in the mean. "

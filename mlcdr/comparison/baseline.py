@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.comparison.pairing import compare_sizes, list_facts, pair_scores
+from mlcdr.comparison.significance import show_short
 from mlcdr.comparison.statistics import ALPHA, corrected_t, holm, paired_differences, rank_biserial
 from mlcdr.errors import join_words, plural
 from mlcdr.results.frame import group, keys_of
@@ -57,7 +58,6 @@ _TYPES: Mapping[str, type] = {
     "is_cost": bool,
 }
 _NAMED = 6  # data sets and methods that a remark names
-_LEAST = 0.00005  # a p-value below it is shown as < 0.0001
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -165,15 +165,10 @@ def _show_change(cell: Any) -> tuple[str | Text, ...]:
         old, new, change = f"{cell.old:.4g}", f"{cell.new:.4g}", f"× {math.exp(cell.loss):.2f}"
     else:
         old, new, change = f"{cell.old:.4f}", f"{cell.new:.4f}", signed(cell.new - cell.old, 4)
-    verdict = text(cell.change, bold=cell.change == "worse")
-    return old, new, change, signed(cell.effect, 2), _show_p(cell), verdict
-
-
-def _show_p(cell: Any) -> str | Text:
     p = min(cell.p_worse, cell.p_better)
-    if math.isnan(p):
-        return NOTHING
-    return f"{p:.4f}" if p >= _LEAST else "< 0.0001"
+    shown = NOTHING if math.isnan(p) else show_short(p)
+    verdict = text(cell.change, bold=cell.change == "worse")
+    return old, new, change, signed(cell.effect, 2), shown, verdict
 
 
 # -------------------------------------------------------------------- comparing

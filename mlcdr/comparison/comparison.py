@@ -15,7 +15,7 @@ followed by what tests within each data set show (`mlcdr.comparison.within`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +36,7 @@ from mlcdr.tables.layouts import TableLayout
 from mlcdr.tables.notes import BOLD, Contents, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
-from mlcdr.tables.text_format import as_texts, format_mean, shorten_path
+from mlcdr.tables.text_format import as_texts, format_mean, say_where, shorten_path
 
 Spread = Literal["se", "std"]
 """The columns of a summary that may stand behind a mean."""
@@ -325,15 +325,5 @@ def _say_what_is_not_ranked(compared: Comparison) -> Iterator[str]:
     elif not compared.ranked:
         yield "Nothing is ranked: nowhere have all methods a result."
     elif compared.left_out:
-        blocks = [_name_block(block, compared.results.swept) for block in compared.left_out]
+        blocks = [dataset + say_where(point, compared.results.swept) for dataset, point in compared.left_out]
         yield f"Left out of ranks and tests, because results are missing: {join_some(blocks, _NAMED)}."
-
-
-def _name_block(block: Block, swept: Sequence[str]) -> str:
-    """`yeast at n_components = 20%`."""
-    dataset, point = block
-    values = []
-    for path, value in zip(swept, point, strict=True):
-        if value:
-            values.append(f"{shorten_path(path, swept)} = {value}")
-    return f"{dataset} at {', '.join(values)}" if values else dataset

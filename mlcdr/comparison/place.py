@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlcdr.comparison.significance import format_counts, show_p
+from mlcdr.comparison.significance import format_counts, show_p, show_short
 from mlcdr.comparison.standing import rank_among
 from mlcdr.comparison.statistics import ALPHA, holm, paired_differences, wilcoxon
-from mlcdr.comparison.within import show_short
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import number_of_splits
 from mlcdr.results.failures import join_some
@@ -139,12 +138,11 @@ def place_methods(results: Results, board: Results) -> Place:
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     for own in results.methods:
-        datasets = _list_finished(results, own)
-        common = [name for name in datasets if name in board.datasets]
+        common = [name for name in _list_finished(results, own) if name in board.datasets]
         rivals = _list_rivals(board, common)
-        if common and against in rivals:
+        if against in rivals:
             rows += _place(results.select("dataset", common), board.select("method", rivals), own, against)
-        notes += _list_notes(results, board, own, datasets)
+        notes += _list_notes(results, board, own, common, rivals)
     if not rows:
         raise ResultsError(f"{results.folder}: no method has finished a data set of the board yet")
     tune = board.experiment.methods[against].tune
@@ -220,18 +218,17 @@ def _tabulate_means(results: Results, metric: str) -> pd.DataFrame:
     return cells.pivot(index="dataset", columns="method", values="mean")
 
 
-def _list_notes(results: Results, board: Results, own: str, finished: list[str]) -> Iterator[str]:
-    """On which data sets a method was placed, and what of it and of the board was left out."""
-    common = [name for name in finished if name in board.datasets]
+def _list_notes(results: Results, board: Results, own: str, common: list[str], rivals: list[str]) -> Iterator[str]:
+    """On which data sets a method was placed, among which stored ones, and what of it and of the board was left out."""
     if common:
         yield f"{own}: on {plural(len(common), 'data set')} ({', '.join(common)})."
-    unfinished = [name for name in results.datasets if name in board.datasets and name not in finished]
+    left_out = [name for name in results.datasets if name not in common]
+    unfinished = [name for name in left_out if name in board.datasets]
     if unfinished:
         yield f"{own}: not finished, and left out: {join_words(unfinished)}."
-    unknown = [name for name in results.datasets if name not in board.datasets]
+    unknown = [name for name in left_out if name not in board.datasets]
     if unknown:
         yield f"{own}: no data sets of the board: {join_words(unknown)}."
-    rivals = _list_rivals(board, common)
     if own in rivals:
         yield f"{own}: a stored method has the same name, and is among those that it is compared with."
     lacking = [method for method in board.methods if method not in rivals]

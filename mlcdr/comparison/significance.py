@@ -244,6 +244,11 @@ def format_counts(counts: Sequence[int] | np.ndarray) -> str:
     return "/".join(str(int(count)) for count in counts)
 
 
+def show_short(p: float) -> str:
+    """A p-value as a cell: `0.0120`, `< 0.0001`."""
+    return f"{p:.4f}" if p >= 0.00005 else "< 0.0001"
+
+
 def show_p(p: float) -> str:
     """`p = 0.012`, `p < 0.0001`."""
     if p < 0.0001:

@@ -7,7 +7,7 @@ the study are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from mlcdr.comparison.study import MEASURES, METHODS, Measure
 from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.results.frame import are_same
+from mlcdr.results.joining import join_names
 from mlcdr.tables import layouts
 from mlcdr.tables.sheet import NOTHING, Sheet, make_sheet, text
 from mlcdr.tables.tables import Table
@@ -185,10 +186,9 @@ def rank_among(theirs: pd.DataFrame, own: pd.Series, higher_is_better: bool) -> 
     return pairs.reset_index(drop=True)
 
 
-def _describe_datasets(datasets: Iterable[str]) -> str:
+def _describe_datasets(datasets: Sequence[str]) -> str:
     """`2 data sets (scene, yeast)`."""
-    names = list(datasets)
-    return f"{plural(len(names), 'data set')} ({', '.join(names)})"
+    return f"{plural(len(datasets), 'data set')} ({', '.join(datasets)})"
 
 
 def _list_notes(standing: Standing) -> Iterator[str]:
@@ -243,16 +243,12 @@ def summarise_standings(yardstick: Yardstick, standings: Sequence[Standing]) -> 
 
 
 def _summarise_notes(yardstick: Yardstick, standings: Sequence[Standing]) -> Iterator[str]:
-    datasets: dict[str, None] = {}
-    notes: dict[str, None] = {}
-    for standing in standings:
-        datasets |= dict.fromkeys(standing.datasets)
-        notes |= dict.fromkeys(standing.notes)
+    datasets = join_names(standing.datasets for standing in standings)
     yield (
         f"The place of each method among the study's {len(METHODS)} and itself, and its average rank, on "
         f"{_describe_datasets(datasets)}. `--metric` shows a measure in full."
     )
-    yield from notes
+    yield from join_names(standing.notes for standing in standings)
     without = []
     for name, why in yardstick.skipped.items():
         measure = MEASURES[name]

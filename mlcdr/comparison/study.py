@@ -19,7 +19,6 @@ one with `dataset`, `measure` and the 28 methods.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +30,7 @@ from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.metrics.names import METRICS, resolve
 from mlcdr.results.failures import join_some
+from mlcdr.tables.text_format import plain_word
 
 TITLE = "Bogatinovski et al. 2022"
 
@@ -121,11 +121,6 @@ def own_name(theirs: str) -> str:
     return _OTHER_NAMES.get(theirs, theirs)
 
 
-def simple_name(name: str) -> str:
-    """A name without case and punctuation, but for `+`: BR+ is not BR."""
-    return re.sub(r"[^\w+]|_", "", name.casefold())
-
-
 def find_name(ours: str, names: Iterable[str]) -> str | None:
     """That one of the study's names which is this one by the catalogue's name and without case and punctuation.
 
@@ -135,7 +130,7 @@ def find_name(ours: str, names: Iterable[str]) -> str | None:
     ('ng20', 'MLkNN', None)
     """
     for name in names:
-        if simple_name(own_name(name)) == simple_name(ours):
+        if plain_word(own_name(name)) == plain_word(ours):
             return name
     return None
 

@@ -22,7 +22,7 @@ import pandas as pd
 from mlcdr.comparison import statistics
 from mlcdr.comparison.pairing import compare_sizes
 from mlcdr.comparison.ranking import list_points
-from mlcdr.comparison.significance import show_p
+from mlcdr.comparison.significance import show_p, show_short
 from mlcdr.comparison.statistics import ALPHA, holm, paired_differences
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import FromFile, KFold, Predefined
@@ -30,7 +30,7 @@ from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import shorten_path
+from mlcdr.tables.text_format import say_where, shorten_path
 
 _NAMED = 6  # pairs that a note names
 _NUMBERS = ("better_by", "p", "p_holm")
@@ -106,29 +106,24 @@ class WithinDataSets:
 
     def notes(self) -> Iterator[str]:
         """A few lines to stand below a table of means: which methods differ on each data set."""
-        tested: dict[str, list[str]] = {}
-        found = []
+        by_dataset = group(self.pairs, ["dataset"])
+        for line in explain_designs(self.designs, by_dataset["p"].count()):
+            yield f"Within {line}"
         none: list[str] = []
-        for (dataset,), own in group(self.pairs, ["dataset"]):
-            for design in self.designs[dataset]:
-                tested.setdefault(f"{design.describe()}{_correct(own)}", []).append(dataset)
+        for (dataset,), own in by_dataset:
             differing = own[own["p_holm"] <= ALPHA].sort_values("p_holm", kind="stable")
             if differing.empty:
                 none += [dataset] if self.designs[dataset] else []
                 continue
             named = join_some(map(self._name_pair, differing.to_dict("records")), _NAMED)
             rest = "" if len(differing) == len(own) else "; no other difference shown"
-            found.append(f"{dataset}: {named}{rest}.")
-        for test, datasets in tested.items():
-            yield f"Within {join_words(datasets)}: {test}."
-        yield from found
-        if none and tested:
+            yield f"{dataset}: {named}{rest}."
+        if none:
             yield f"No difference shown within {join_words(none)}."
 
     def _name_pair(self, pair: dict[str, Any]) -> str:
         """`A over B at n_components = 20% (p = 0.012)`."""
-        values = [f"{shorten_path(path, self.swept)} = {pair[path]}" for path in self.swept if pair[path]]
-        at = f" at {', '.join(values)}" if values else ""
+        at = say_where([pair[path] for path in self.swept], self.swept)
         return f"{pair['method']} over {pair['against']}{at} ({show_p(pair['p_holm'])})"
 
     def sheet(self, caption: str) -> Sheet:
@@ -150,16 +145,12 @@ class WithinDataSets:
 
     def _show_pair(self, pair: dict[str, Any]) -> list[str | Text]:
         point = [pair[path] or DASH for path in self.swept]
-        p = holm = NOTHING
-        if not math.isnan(pair["p"]):
-            p = text(show_short(pair["p"]))
-            holm = text(show_short(pair["p_holm"]), pair["p_holm"] <= ALPHA)
         likely = [] if self.rope is None else [_show_share(pair[name]) for name in _LIKELY]
         better = signed(pair["better_by"], 4)
-        return [pair["dataset"], *point, pair["method"], pair["against"], better, p, holm, *likely]
+        return [pair["dataset"], *point, pair["method"], pair["against"], better, *show_test(pair), *likely]
 
     def _explain(self) -> Iterator[str]:
-        yield from explain_designs(self.designs)
+        yield from explain_designs(self.designs, {})
         yield (
             f"Better by: in the mean over the splits. Bold: the two differ on this data set at {ALPHA:g} after Holm's "
             f"correction over all pairs of the data set."
@@ -173,24 +164,26 @@ class WithinDataSets:
             )
 
 
-def _correct(own: pd.DataFrame) -> str:
-    n_tested = own["p"].notna().sum()
-    return f", Holm's correction over {n_tested} pairs" if n_tested > 1 else ""
+def explain_designs(designs: Mapping[str, Sequence[Design]], n_pairs: Mapping[str, int]) -> Iterator[str]:
+    """A note for each test, which says over how many pairs of a data set p-values are corrected, where this is known.
 
-
-def explain_designs(designs: Mapping[str, Sequence[Design]]) -> Iterator[str]:
-    """A note for each test: `flags and yeast: corrected resampled t test …`."""
+    `flags and yeast: corrected resampled t test …`.
+    """
     tested: dict[str, list[str]] = {}
     for dataset, own in designs.items():
+        n = n_pairs.get(dataset, 0)
+        correction = f", Holm's correction over {n} pairs" if n > 1 else ""
         for design in own:
-            tested.setdefault(design.describe(), []).append(dataset)
+            tested.setdefault(f"{design.describe()}{correction}", []).append(dataset)
     for test, datasets in tested.items():
         yield f"{join_words(datasets)}: {test}."
 
 
-def show_short(p: float) -> str:
-    """A p-value as a cell: `0.0120`, `< 0.0001`."""
-    return f"{p:.4f}" if p >= 0.00005 else "< 0.0001"
+def show_test(pair: Mapping[Any, Any]) -> list[Text]:
+    """The cells of `p` and `p_holm`, bold where the two differ."""
+    if math.isnan(pair["p"]):
+        return [NOTHING, NOTHING]
+    return [text(show_short(pair["p"])), text(show_short(pair["p_holm"]), pair["p_holm"] <= ALPHA)]
 
 
 def _show_share(share: float) -> str | Text:
@@ -220,7 +213,8 @@ def compare_within(
     for dataset, point in itertools.product(results.datasets, list_points(results)):
         there = {}
         for method in results.methods:
-            own = tuple("" if results.lacks(method, path) else value for path, value in _at(results, point))
+            at = zip(results.swept, point, strict=True)
+            own = tuple("" if results.lacks(method, path) else value for path, value in at)
             found = scores.get((dataset, method, own))
             if found is not None:
                 there[method, own] = found
@@ -229,10 +223,6 @@ def compare_within(
         return None
     frame = pairs.test(list(results.swept))
     return WithinDataSets(results.swept, frame, pairs.designs, rope)
-
-
-def _at(results: Results, point: Sequence[str]) -> list[tuple[str, str]]:
-    return list(zip(results.swept, point, strict=True))
 
 
 @dataclass

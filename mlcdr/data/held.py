@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mlcdr.data import cache
@@ -23,10 +23,10 @@ _held: dict[str, Dataset] = {}
 
 
 @contextlib.contextmanager
-def holding(datasets: Mapping[str, Dataset]) -> Iterator[None]:
-    """Make data sets, checksum → content, available to `recall` within the `with` block."""
+def holding(datasets: Iterable[Dataset]) -> Iterator[None]:
+    """Make data sets available to `recall` within the `with` block."""
     before = dict(_held)
-    _held.update(datasets)
+    _held.update({each.checksum: each for each in datasets})
     try:
         yield
     finally:

@@ -85,7 +85,7 @@ class Svmlight(NamedTuple):
     counted_from: int
 
 
-def read_svmlight(paths: Sequence[Path], labelled: bool, trained: tuple[Sequence[str], int] | None = None) -> Svmlight:
+def read_svmlight(paths: Sequence[Path], labelled: bool, trained: tuple[Sequence[str], int] | None) -> Svmlight:
     """Read one file, or the train and the test file.
 
     STEM.features.txt and STEM.labels.txt in the same folder may have names, one per line.

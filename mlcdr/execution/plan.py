@@ -91,7 +91,7 @@ def plan_run(
     store: Store,
     listener: Listener,
     failed_only: bool,
-    of_run: RunPart | None = None,
+    of_run: RunPart | None,
 ) -> RunPlan:
     """Read the data sets and plan their trials; with `of_run`, only those of this part of the run are to be computed.
 

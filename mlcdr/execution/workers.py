@@ -129,7 +129,7 @@ class _Worker:
         When it began to compute its group.
     """
 
-    def __init__(self, fork: bool = False, data: DividedData | None = None) -> None:
+    def __init__(self, fork: bool, data: DividedData | None) -> None:
         self.pipe, theirs = multiprocessing.Pipe()
         self.process: Any = _fork(theirs, data) if fork else _spawn(theirs)
         self.ready = False

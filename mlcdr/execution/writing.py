@@ -25,7 +25,7 @@ from mlcdr.execution.warned import Warned, gather
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
-from mlcdr.results.exports import write_chosen, write_frame, write_labels, write_summary, write_tried
+from mlcdr.results.exports import write_frame, write_labels, write_summary, write_tuning
 from mlcdr.results.manifest import Machine, Manifest, PeakMegabytes, RunFacts, TrialCounts
 from mlcdr.results.part import RunPart
 from mlcdr.results.record_file import read_plan, reading
@@ -157,8 +157,8 @@ def _write_exports(
     write_frame(folder / "scores.csv", scores)
     write_summary(folder / "summary.csv", scores)
     if any(spec.tune is not None and not spec.test_search for spec in experiment.methods.values()):
-        write_chosen(folder / "chosen.csv", read_chosen(folder, experiment))
-        write_tried(folder / "tried.csv", read_tried(folder, experiment))
+        write_tuning(folder / "chosen.csv", read_chosen(folder, experiment))
+        write_tuning(folder / "tried.csv", read_tried(folder, experiment))
     else:
         for name in ("chosen.csv", "tried.csv"):
             _remove(folder / name)  # of an earlier config

@@ -133,7 +133,7 @@ class DividedData:
         labels = self.dataset.Y[rows] if folds.stratified else None
         return make_splits(folds, name, len(rows), labels=labels, groups=groups)
 
-    def identities(self, labelled: float | int | None = None) -> list[dict[str, Any]]:
+    def identities(self, labelled: float | int | None) -> list[dict[str, Any]]:
         """The identity of each split; only the first split is made.
 
         Raises

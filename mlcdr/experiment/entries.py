@@ -3,7 +3,6 @@
 An entry is a name, or a name with its options: `yeast`, `{yeast: {missing: mean}}`, `{f1: {as: mine}}`.
 """
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from pydantic import BeforeValidator, ValidationInfo, model_serializer
 
 from mlcdr.data.files import Part, is_path, short_name
 from mlcdr.data.forms import MEMORY, OPENML, SOURCES, WITHOUT_FILES, option_problems
-from mlcdr.data.moved import find_again, is_results_folder
+from mlcdr.data.moved import find_again, is_results_folder, is_there
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe, list_known, suggest_name
 from mlcdr.experiment.draft import draft_of
@@ -219,9 +218,8 @@ def beside(path: str, folder: Path) -> str:
     if Path(path).is_absolute() or path.startswith("~"):
         return path
     for place in (folder, Path.cwd()):
-        with contextlib.suppress(OSError, ValueError):  # a name that no file can have
-            if (place / path).exists():
-                return str(place / path)
+        if is_there(place / path):
+            return str(place / path)
     return path
 
 

@@ -61,16 +61,13 @@ class MethodSpec(Strict):
 
     def with_value(self, swept: str, value: Any) -> MethodSpec | None:
         """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
-        found = self.component_at(swept)
-        if found is None:
-            return None
-        component, keys, number = found
-        changed = with_parameter(component, keys, value)
-        if changed is None:
+        found, changed = self.component_at(swept), self.part_with(swept, value)
+        if found is None or changed is None:
             return None
         if changed.family != "feature_space":
             return self.model_copy(update={changed.family: changed})
         steps = list(self.feature_space)
+        *_, number = found
         steps[number] = changed
         return self.model_copy(update={"feature_space": tuple(steps)})
 

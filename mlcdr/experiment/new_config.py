@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ class WrittenDataSet:
     hint: str = ""
 
 
-def read_data_sets(names: Sequence[str], labels: Any = None) -> list[WrittenDataSet]:
+def read_data_sets(names: Sequence[str], labels: Any) -> list[WrittenDataSet]:
     """Data sets as a config has them; the parameters are those of `write_config`.
 
     Raises
@@ -205,12 +206,14 @@ def _read_component(written: str) -> tuple[str, str]:
     if families:
         which = " or ".join(f"{family}:{name}" for family in families)
         raise UserError(f"{name!r} is the name of several components: write {which}")
-    known: list[str] = []
-    for family in _ORDER:
-        known += registry.names(family)
+    raise unknown_component(name, list(itertools.chain(*map(registry.names, _ORDER))))
+
+
+def unknown_component(name: str, known: Collection[str]) -> UserError:
+    """The error of a name that is none of the known components'."""
     hint = registry.describe_elsewhere(name) or suggest_name(name, known)
     listing = list_known(known, "`mlcdr methods`")
-    raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to your own class)")
+    return UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to your own class)")
 
 
 def choose_learner(method: dict[str, Any]) -> Any:
@@ -228,11 +231,10 @@ def choose_learner(method: dict[str, Any]) -> Any:
 
 def _list_sizes(methods: Iterable[dict[str, Any]]) -> list[str]:
     """The path of each parameter that is the number of label dimensions of a method."""
-    paths: dict[str, None] = {}
+    paths = []
     for method in methods:
-        for family in ("dual_space", "label_space"):
-            if family in method:
-                space = registry.find_declaration(family, method[family])
-                if space.size_parameter in space.parameters:
-                    paths[f"{family}.{space.size_parameter}"] = None
-    return list(paths)
+        for family in filter(method.__contains__, ("dual_space", "label_space")):
+            space = registry.find_declaration(family, method[family])
+            if space.size_parameter in space.parameters:
+                paths.append(f"{family}.{space.size_parameter}")
+    return list(dict.fromkeys(paths))

@@ -226,7 +226,7 @@ class TuneSpec(Strict):
         if given:
             raise ValueError(f"`scope: {self.scope}` {why}; leave out `{key}`")
 
-    def grid_of(self, dataset: str = "") -> dict[str, Any]:
+    def grid_of(self, dataset: str) -> dict[str, Any]:
         """The grid of a data set, its paths in the order of `grid`."""
         own = self.grid
         for name, grid in self.grids.items():
@@ -238,7 +238,7 @@ class TuneSpec(Strict):
         """How many points are tried (at most, by optuna); infinite where there is no limit."""
         return min(_size(self.grid_of(dataset)), self.points or math.inf)
 
-    def point_at(self, shares: Sequence[float], dataset: str = "") -> Point:
+    def point_at(self, shares: Sequence[float], dataset: str) -> Point:
         """The point that lies, along each path in turn, at a share (0 to 1) of its values."""
         point = {}
         for (path, values), share in zip(self.grid_of(dataset).items(), shares, strict=True):

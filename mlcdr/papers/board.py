@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.loading import load_experiment
-from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.experiment.shipped import shipped_configs
+from mlcdr.experiment.tune import TuneSpec
 from mlcdr.papers.stored import BOARD, read_record
 from mlcdr.results.joining import join, refuse_other_data
 from mlcdr.results.results import Results
@@ -41,12 +42,16 @@ def list_departures(experiment: Experiment) -> list[str]:
         found.append("metrics")
     if experiment.sweep:
         found.append("sweep")
-    tuned = [spec.tune for spec in board.methods.values() if spec.tune]
-    searches = [tune.model_copy(update={"grid": {}, "grids": {}}) for tune in tuned]
+    searches = [None, *map(_drop_grid, board.methods.values())]
     for name, spec in experiment.methods.items():
-        if spec.tune and spec.tune.model_copy(update={"grid": {}, "grids": {}}) not in searches:
+        if _drop_grid(spec) not in searches:
             found.append(f"methods.{name}.tune")
     return found
+
+
+def _drop_grid(spec: MethodSpec) -> TuneSpec | None:
+    """How a method is tuned, whatever the values are."""
+    return spec.tune and spec.tune.model_copy(update={"grid": {}, "grids": {}})
 
 
 def read_rows(results: Results) -> Results:

@@ -14,8 +14,9 @@ import pandas as pd
 
 from mlcdr.experiment.model import LABELLED, Experiment, value_text
 from mlcdr.papers.judging import FEWEST, Rules
-from mlcdr.papers.printed import plain_word, read_settings
+from mlcdr.papers.printed import read_settings
 from mlcdr.results.results import Results
+from mlcdr.tables.text_format import plain_word
 
 _NO_ROW = -1
 _Place: TypeAlias = tuple[str, str, str]

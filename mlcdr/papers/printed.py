@@ -111,11 +111,6 @@ def full_name(name: str, known: Sequence[str]) -> str:
     return {plain_name(each): each for each in known}.get(plain_name(name), name)
 
 
-def plain_word(name: str) -> str:
-    """A name of a data set or a method without case and punctuation, but for `+`: BR+ is not BR."""
-    return re.sub(r"[^\w+]|_", "", name.casefold())
-
-
 def read_numbers(printed: pd.Series) -> pd.Series:
     """Printed numbers as numbers; NaN where nothing is printed."""
     return printed.replace("", "nan").astype(float)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -18,12 +19,12 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.papers import recipes
 from mlcdr.papers.judging import Rules, Verdict, judge, rules_for
 from mlcdr.papers.matching import PATHS, match_cells, match_rows
-from mlcdr.papers.printed import KEY, load_table, n_places, plain_name, plain_word, read_settings
+from mlcdr.papers.printed import KEY, load_table, n_places, plain_name, read_settings
 from mlcdr.results.failures import join_some
-from mlcdr.results.joining import LARGE, list_other_methods
+from mlcdr.results.joining import LARGE, join_names, list_other_methods
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import as_texts, format_mean
+from mlcdr.tables.text_format import as_texts, format_mean, plain_word
 
 _NUMBERS = ("ours", "se", "n", "published", "published_se", "difference", "z")
 _DIMENSIONS = ("label_dim", "feature_dim")
@@ -222,11 +223,8 @@ def _compare(
             f"A run with cells of it has methods with the table's names on its data sets{_list_keys(cells)}"
         )
     theirs = {plain_word(method) for method in cells["method"]}
-    methods: dict[str, None] = {}
-    remarks: list[str] = []
-    for each in results:
-        methods |= dict.fromkeys(each.methods)
-        remarks += _remark_on_settings(each, table)
+    methods = join_names(each.methods for each in results)
+    remarks = chain.from_iterable(_remark_on_settings(each, table) for each in results)
     return PublishedComparison(
         table=table,
         folder=folder,

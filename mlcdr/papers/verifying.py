@@ -116,18 +116,16 @@ def _read_cells(path: Path) -> pd.DataFrame:
     cells = []
     lines: dict[tuple[str, ...], int] = {}
     for line, row in rows:
-        cell = dict(zip(header, map(str.strip, row), strict=True))
-        _check_cell(cell, paths, f"{path}:{line}")
-        key = tuple(cell.get(name, "") for name in ("table", *_NEEDED[:3], *paths))
+        place = f"{path}:{line}"
+        cell = {"spread": "", "table": "", **dict(zip(header, map(str.strip, row), strict=True))}
+        _check_cell(cell, paths, place)
+        key = tuple(cell[name] for name in ("table", "dataset", "method", "metric", *paths))
         first = lines.setdefault(key, line)
         if first != line:
-            raise ResultsError(f"{path}:{line}: the same cell as line {first}; what tells them apart needs a column")
+            raise ResultsError(f"{place}: the same cell as line {first}; what tells them apart needs a column")
         settings = [f"{name}={cell[name]}" for name in paths if cell[name]]
-        spread = cell.get("spread", "")
-        printed = {"mean": cell["value"], "spread": spread, "spread_kind": "std" if spread else ""}
-        names = {name: cell[name] for name in _NEEDED[:3]}
-        more = {"setting": ";".join(settings), "table": cell.get("table", ""), "place": f"{path}:{line}"}
-        cells.append(names | printed | more)
+        kind = "std" if cell["spread"] else ""
+        cells.append(cell | {"mean": cell["value"], "spread_kind": kind, "setting": ";".join(settings), "place": place})
     if not cells:
         raise ResultsError(f"{path}: has no cells")
     return pd.DataFrame(cells)

@@ -17,13 +17,13 @@ import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.method import MethodSpec
-from mlcdr.experiment.model import Experiment, MetricSpec
 from mlcdr.methods.component import Component
 from mlcdr.metrics.elsewhere import Counterpart, counterparts, simplified
 from mlcdr.metrics.names import METRICS, resolve
 from mlcdr.results.elsewhere_files import READERS, Row, read_rows
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import SCORES, SUMMARY, drop_undefined, keys_of, order_columns, summarise
+from mlcdr.results.joining import join_names, with_methods
 from mlcdr.results.results import Results
 
 _CONVENTIONS = ("zero_division", "ties")
@@ -69,7 +69,7 @@ def read_results(path: Path, source: str, ours: Sequence[Results]) -> Results:
     methods = {name: MethodSpec(learner=Component("learner", f"{path.name}: {name}")) for name in orders["method"]}
     return Results(
         folder=path,
-        experiment=_rename(ours[0].experiment, path.stem or path.name, methods),
+        experiment=with_methods(ours[0].experiment, path.stem or path.name, methods),
         summary=order_columns(means, orders),
         grids={},
         of_record=scores,
@@ -121,12 +121,6 @@ def _on_splits(results: Results, common: Mapping[str, set[int]]) -> Results:
     return replace(results, of_record=scores[kept], summary=means, remarks=tuple(remarks))
 
 
-def _rename(experiment: Experiment, name: str, methods: Mapping[str, MethodSpec]) -> Experiment:
-    """Our experiment with other methods: its metrics are those under which results are compared."""
-    changed = {"name": name, "methods": dict(methods), "sweep": {}, "tables": (), "figures": ()}
-    return experiment.model_copy(update=changed)
-
-
 @dataclass
 class _Match:
     """From another program's names to ours.
@@ -145,14 +139,14 @@ class _Match:
     absent: dict[str, dict[str, None]] = field(default_factory=dict)  # kind of a name → names that were not found
 
     def __post_init__(self) -> None:
-        self.datasets_here = list(dict.fromkeys(name for each in self.ours for name in each.datasets))
-        self.metrics_here = list(dict.fromkeys(name for each in self.ours for name in each.metrics))
+        self.datasets_here = join_names(each.datasets for each in self.ours)
+        self.metrics_here = join_names(each.metrics for each in self.ours)
         self._datasets = {simplified(name): name for name in self.datasets_here}
         self._splits = {name: self._list_splits(name) for name in self.datasets_here}
-        specs: list[MetricSpec] = []
+        self._specs: dict[str, tuple[str, Mapping[str, Any]]] = {}
         for each in self.ours:
-            specs += each.experiment.metrics
-        self._specs = {spec.label: (spec.name, spec.params) for spec in reversed(specs)}
+            for spec in each.experiment.metrics:
+                self._specs.setdefault(spec.label, (spec.name, spec.params))
 
     def _list_splits(self, dataset: str) -> set[int]:
         """The numbers of our splits of a data set; none where only means are known."""
@@ -217,12 +211,9 @@ class _Match:
             yield f"The splits of {self.path.name} are ours, by their numbers."
         else:
             yield f"The splits of {self.path.name} are its own: means are compared."
-        differing: dict[str, None] = {}
-        for row in rows:
-            found = self._counterpart(row.metric)
-            if found is not None and found.convention:
-                differing[found.metric] = None
         compared = {row.metric for row in kept}
+        found = [self._counterpart(metric) for metric in dict.fromkeys(row.metric for row in rows)]
+        differing = dict.fromkeys(each.metric for each in found if each is not None and each.convention)
         names = [name for name in differing if any(label.startswith(name) for label in compared)]
         if names:
             yield f"{self.column} may count 0/0 or ties in {join_words(names)} otherwise: docs/metrics.md."

@@ -63,7 +63,7 @@ def read_long(path: Path) -> Iterator[Row]:
             raise ResultsError(f"{path}:{line}: split {split[:40]!r} is no number of a split, counted from 0")
         where = f"{path}:{line}"
         value = _as_number(cells["value"], where)
-        dataset, method, metric = (_as_name(cells[key], key, where) for key in ("dataset", "method", "metric"))
+        dataset, method, metric = (_as_name(cells[key], key, where) for key in _LONG[:3])
         yield Row(dataset, method, metric, value, int(split) if split else None)
 
 
@@ -94,10 +94,7 @@ def _records_of_meka(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         return
     header = lines[0].split("\t") if lines else []
     for number, line in enumerate(lines[1:], 2):
-        cells = line.split("\t")
-        if len(cells) != len(header):
-            raise ResultsError(f"{path}:{number}: {len(cells)} values where the header has {len(header)} columns")
-        yield number, dict(zip(header, cells, strict=True))
+        yield number, dict(_pair_cells(header, line.split("\t"), f"{path}:{number}"))
 
 
 def _rows_of_meka(dataset: str, method: str, cells: Mapping[str, str], where: str) -> Iterator[Row]:
@@ -205,11 +202,10 @@ def read_tsml(path: Path) -> Iterator[Row]:
 def _table_of_estimators(file: Path, lines: list[str], header: list[str]) -> Iterator[Row]:
     metric = file.stem.partition("_")[0]
     for number, cells in enumerate(csv.reader(lines[1:]), 2):
-        if len(cells) != len(header):
-            raise ResultsError(f"{file}:{number}: {len(cells)} values where the header has {len(header)} columns")
-        for method, cell in zip(header[1:], cells[1:], strict=True):
+        (_, dataset), *pairs = _pair_cells(header, cells, f"{file}:{number}")
+        for method, cell in pairs:
             if cell:
-                yield Row(cells[0], method, metric, _as_number(cell, f"{file}:{number}"))
+                yield Row(dataset, method, metric, _as_number(cell, f"{file}:{number}"))
 
 
 def _table_of_resamples(file: Path, lines: list[str]) -> Iterator[Row]:
@@ -303,6 +299,13 @@ def _read_text(path: Path) -> str:
         raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise ResultsError(f"{path}: not UTF-8 text") from None
+
+
+def _pair_cells(header: list[str], cells: list[str], where: str) -> list[tuple[str, str]]:
+    """Each cell of a line after the head of its column."""
+    if len(cells) != len(header):
+        raise ResultsError(f"{where}: {len(cells)} values where the header has {len(header)} columns")
+    return list(zip(header, cells, strict=True))
 
 
 def _as_number(written: str, where: str) -> float:

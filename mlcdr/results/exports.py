@@ -101,32 +101,18 @@ def write_summary(path: Path, scores: pd.DataFrame) -> None:
     write_frame(path, _without_largest(found, "mean", "std", "se"))
 
 
-def write_chosen(path: Path, chosen: pd.DataFrame) -> None:
-    """`chosen.csv`: what trials tuned: dataset, method, a column for each swept path, split, parameter, value.
+def write_tuning(path: Path, found: pd.DataFrame) -> None:
+    """`chosen.csv` or `tried.csv`: what trials chose, or tried, as they tuned (`read_chosen`, `read_tried`).
+
+    Without the swept paths that no tuned method has, for their columns would be empty.
 
     Raises
     ------
     ResultsError
         When the file cannot be written.
     """
-    write_frame(path, _drop_empty_paths(chosen))
-
-
-def write_tried(path: Path, tried: pd.DataFrame) -> None:
-    """`tried.csv`: the points that trials tried as they tuned (`mlcdr.results.trials.read_tried`).
-
-    Raises
-    ------
-    ResultsError
-        When the file cannot be written.
-    """
-    write_frame(path, _drop_empty_paths(tried))
-
-
-def _drop_empty_paths(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the swept paths that no tuned method has, for their columns would be empty."""
-    empty = [swept for swept in paths_of(frame) if not any(frame[swept])]
-    return frame.drop(columns=empty)
+    empty = [swept for swept in paths_of(found) if not any(found[swept])]
+    write_frame(path, found.drop(columns=empty))
 
 
 def write_labels(path: Path, found: pd.DataFrame, labels: Mapping[str, Sequence[tuple[str, float]]]) -> None:
@@ -205,13 +191,7 @@ def _refuse_columns(path: Path, header: list[str], last: Mapping[str, type]) -> 
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
 
 
-def read_number(
-    path: Path,
-    line: int,
-    column: str,
-    text: str,
-    gaps: bool = False,
-) -> float:
+def read_number(path: Path, line: int, column: str, text: str, gaps: bool) -> float:
     """A column's number; with `gaps`, the text may also be empty or NaN, which gives NaN."""
     known = gaps if text in ("", "nan") else is_number(text)
     if not known:
@@ -219,12 +199,7 @@ def read_number(
     return float(text or "nan")
 
 
-def refuse(
-    path: Path,
-    rows: pd.DataFrame,
-    wrong: pd.Series,
-    what: str,
-) -> None:
+def refuse(path: Path, rows: pd.DataFrame, wrong: pd.Series, what: str) -> None:
     """Raise a ResultsError for the first row of a file that is wrong; `what` may name columns: `{value}`."""
     if wrong.any():
         line = wrong.idxmax()

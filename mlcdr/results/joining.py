@@ -60,7 +60,7 @@ def join(every: Sequence[Results]) -> Results:
 
 def _stack(every: Sequence[Results], metrics: Sequence[str]) -> Results:
     """The rows of all folders that are of some metrics; of two at one place the first."""
-    swept = _join_names(each.swept for each in every)
+    swept = join_names(each.swept for each in every)
     means = _list_means(every)
     means = means[means["metric"].isin(metrics)]
     means = means.drop_duplicates(list_keys(swept), ignore_index=True)
@@ -86,20 +86,20 @@ def _list_means(every: Sequence[Results]) -> pd.DataFrame:
 
     The best of a grid stands at all values that another folder sweeps.
     """
-    swept = _join_names(each.swept for each in every)
+    swept = join_names(each.swept for each in every)
     frames = []
     for each in every:
         as_texts = dict.fromkeys(keys_of(each.summary), object)
         texts = each.summary.astype(as_texts)
         foreign = set(swept) - set(each.swept)
         frames.append(texts.assign(**dict.fromkeys(foreign, "")))
-    paths = _join_names([swept, *map(paths_of, frames)])
+    paths = join_names([swept, *map(paths_of, frames)])
     whole = pd.concat(frames, ignore_index=True)
     whole[paths] = whole[paths].fillna("")
     return whole[["dataset", "method", *paths, *SUMMARY]]
 
 
-def _join_names(every: Iterable[Iterable[str]]) -> list[str]:
+def join_names(every: Iterable[Iterable[str]]) -> list[str]:
     """Each name once, in the order in which they appear."""
     return list(dict.fromkeys(itertools.chain.from_iterable(every)))
 
@@ -111,14 +111,13 @@ def _join_experiments(every: Sequence[Results]) -> Experiment:
         for method, spec in each.experiment.methods.items():
             methods.setdefault(method, spec)
     names = dict.fromkeys(each.name for each in every)
-    changed = {
-        "name": join_words(list(names)),
-        "methods": methods,
-        "sweep": {},
-        "tables": (),
-        "figures": (),
-    }
-    return every[0].experiment.model_copy(update=changed)
+    return with_methods(every[0].experiment, join_words(list(names)), methods)
+
+
+def with_methods(experiment: Experiment, name: str, methods: Mapping[str, MethodSpec]) -> Experiment:
+    """An experiment with other methods: its metrics are those under which results are compared."""
+    changed = {"name": name, "methods": dict(methods), "sweep": {}, "tables": (), "figures": ()}
+    return experiment.model_copy(update=changed)
 
 
 def _common_metrics(every: Sequence[Results]) -> list[str]:
@@ -178,7 +177,7 @@ def _name_methods(tables: Sequence[Table], metrics: Sequence[str]) -> dict[Resul
     """For each folder, what the methods of its table are called in the whole."""
     wholes = [_stack(table, metrics) for table in tables]
     agreed = set()
-    for method in _join_names(whole.methods for whole in wholes):
+    for method in join_names(whole.methods for whole in wholes):
         having = [whole for whole in wholes if method in whole.methods]
         if _agree(having, method):
             agreed.add(method)

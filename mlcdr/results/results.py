@@ -103,8 +103,10 @@ class Results(Means):
             When it cannot be read.
         """
         if self.of_record is None:
-            return self.in_order(self._late(import_chosen(self.folder / "chosen.csv")))
-        return self.in_order(self._late(read_chosen(self.folder, self.experiment)))
+            found = import_chosen(self.folder / "chosen.csv")
+        else:
+            found = read_chosen(self.folder, self.experiment)
+        return self.in_order(self._late(found))
 
     @cached_property
     def tried(self) -> pd.DataFrame:
@@ -116,8 +118,10 @@ class Results(Means):
             When it cannot be read.
         """
         if self.of_record is None:
-            return self.in_order(self._late(import_tried(self.folder / "tried.csv")))
-        return self.in_order(self._late(read_tried(self.folder, self.experiment)))
+            found = import_tried(self.folder / "tried.csv")
+        else:
+            found = read_tried(self.folder, self.experiment)
+        return self.in_order(self._late(found))
 
     @property
     def n_scored(self) -> int:

@@ -6,6 +6,11 @@ import html
 import shutil
 
 
+def terminal_width() -> int:
+    """How wide the terminal is (or `COLUMNS`; else 100); 60 at least."""
+    return max(shutil.get_terminal_size((100, 24)).columns, 60)
+
+
 class Shown:
     """What a notebook shows as HTML, and `print` as text."""
 
@@ -14,7 +19,7 @@ class Shown:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return self.terminal(max(shutil.get_terminal_size((100, 24)).columns, 60))
+        return self.terminal(terminal_width())
 
     __repr__ = __str__
 

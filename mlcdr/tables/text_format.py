@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -73,3 +74,17 @@ def shorten_path(path: str, swept: Sequence[str]) -> str:
     last = path.split(".")[-1]
     same = [other for other in swept if other.split(".")[-1] == last]
     return path if len(same) > 1 else last
+
+
+def say_where(point: Sequence[str], swept: Sequence[str]) -> str:
+    """` at n_components = 20%`: the values of the swept paths, but for those that are empty; nothing without any."""
+    values = []
+    for path, value in zip(swept, point, strict=True):
+        if value:
+            values.append(f"{shorten_path(path, swept)} = {value}")
+    return f" at {', '.join(values)}" if values else ""
+
+
+def plain_word(name: str) -> str:
+    """A name of a data set or a method without case and punctuation, but for `+`: BR+ is not BR."""
+    return re.sub(r"[^\w+]|_", "", name.casefold())

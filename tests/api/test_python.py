@@ -153,7 +153,7 @@ def test_nothing_is_kept_without_a_folder(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_other_processes_find_the_data_in_files_that_are_removed() -> None:
     data = mlcdr.Dataset.of(sp.csr_array(np.eye(4)), sp.csr_array(np.eye(4, dtype=int)), name="eye")
-    with held.holding({data.checksum: data}), held.shared():
+    with held.holding([data]), held.shared():
         folder = Path(os.environ[held.FOLDER])
         held._held.clear()  # another process has none
         found = mlcdr.load_dataset("mine", memory=data.checksum)

@@ -27,6 +27,7 @@ from mlcdr.errors import DataError, ResultsError
 from mlcdr.experiment.loading import load_experiment
 from mlcdr.metrics import METRICS
 from mlcdr.results.results import open_results
+from mlcdr.tables.text_format import plain_word
 from tests.results_folders import PATH, experiment, write_folder
 from tests.small import Outcome
 
@@ -395,8 +396,7 @@ def test_the_mapping_is_complete_for_the_study_as_it_is() -> None:
     common = {e.name: study.find_name(e.name, datasets) for e in sources.entries()}
     common = {ours: theirs for ours, theirs in common.items() if theirs}
     assert len(common) == 16
-    simple = study.simple_name
-    renamed = {ours: theirs for ours, theirs in common.items() if simple(ours) != simple(theirs)}
+    renamed = {ours: theirs for ours, theirs in common.items() if plain_word(ours) != plain_word(theirs)}
     assert renamed == {"languagelog": "langlog", "20ng": "ng20"}
     assert found.at[("genbase", "AUCROC_MICRO"), "DEEP1"] == 0.014
 

@@ -243,7 +243,7 @@ def test_sparse_columns_of_a_frame_stay_sparse(labels: str, fill: float) -> None
         made = Dataset.of(X, pd.DataFrame(Y, columns=["p", "q", "r"]).astype(kind))
     assert (made.X != SPARSE).nnz == 0
     np.testing.assert_array_equal(made.Y.toarray(), Y)
-    with held.holding({made.checksum: made}), held.shared():
+    with held.holding([made]), held.shared():
         held._held.clear()  # another process has none
         again = load_dataset("mine", memory=made.checksum)
         assert (again.X != SPARSE).nnz == (again.Y != made.Y).nnz == 0

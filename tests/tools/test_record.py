@@ -183,7 +183,7 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, script):
 def row_of_board(tmp_path, name="board_mine", mean=0.19, **changes):
     """The results folder of a row of one's own on the board."""
     config = {key: value for key, value in board.load_protocol().resolved().items() if key != "against"}
-    tune = {"grid": {"learner.alpha": [0.1, 1]}, "search": "random", "points": 8, "folds": 3, "metric": "micro_f1"}
+    tune = {"grid": {"learner.alpha": [0.1, 1]}, "folds": 3, "metric": "micro_f1"}
     methods = {"Mine": {"label_space": "plst", "learner": "ridge", "tune": tune}}
     config |= {"name": name, "datasets": ["yeast"], "methods": methods} | changes
     values = {("yeast", method, "micro_f1"): [mean] * 5 for method in config["methods"]}
@@ -244,12 +244,12 @@ def test_a_method_of_the_board_is_tuned_as_the_others_or_not_at_all(tmp_path):
     def departures(**changes):
         spec = {"label_space": "plst", "learner": "ridge"}
         if changes:
-            spec["tune"] = {"grid": {"learner.alpha": [1, 2]}, "search": "random", "points": 8} | changes
+            spec["tune"] = {"grid": {"learner.alpha": [1, 2]}} | changes
         return board.list_departures(read_experiment(row_of_board(tmp_path, methods={"Mine": spec})))
 
     usual = {"folds": 3, "metric": "micro_f1"}
     assert departures() == departures(**usual) == []
-    for other in {"folds": 5}, {"points": 80}, {"metric": "f1"}, {"scope": "dataset"}:
+    for other in {"folds": 5}, {"search": "random", "points": 8}, {"metric": "f1"}, {"scope": "dataset"}:
         assert departures(**usual | other) == ["methods.Mine.tune"]
 
 

@@ -9,7 +9,9 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -26,6 +28,16 @@ def timed(function, *arguments):
     start = time.process_time()
     result = function(*arguments)
     return time.process_time() - start, result
+
+
+@contextmanager
+def timing() -> Iterator[dict[str, float]]:
+    """The seconds of a block, CPU (of all threads) and wall, which are filled in at its end."""
+    seconds: dict[str, float] = {}
+    start, cpu = time.perf_counter(), time.process_time()
+    yield seconds
+    seconds["cpu"] = time.process_time() - cpu
+    seconds["wall"] = time.perf_counter() - start
 
 
 def least(function, times: int = 5) -> float:

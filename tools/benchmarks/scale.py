@@ -18,25 +18,26 @@ What is measured is kept in results/scale/PART.json. CPU seconds, since a machin
 from __future__ import annotations
 
 import heapq
+import itertools
 import json
 import os
 import pickle
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from tools.benchmarks.measuring import alone, peak_memory, work_of
+from tools.benchmarks.measuring import alone, peak_memory, timing, work_of
 
 HERE = Path("results/scale")
-PARTS = ("bookmarks", "extreme", "stream", "dense", "sparse", "cluster")
 
 
-def made(n: int, d: int, k: int, per_row: int, labels_per_row: float, topics: int = 400) -> tuple[Any, Any]:
+def made(n: int, d: int, k: int, per_row: int, labels_per_row: float) -> tuple[Any, Any]:
     """Sparse X (n×d, 1 where there is a word) and Y (n×K): words by Zipf's law, a half of them from a row's topic, and
     labels that go with the topic, or with nothing.
     """
@@ -45,7 +46,7 @@ def made(n: int, d: int, k: int, per_row: int, labels_per_row: float, topics: in
     def zipf(size: int, count: int) -> Any:
         return np.minimum((size ** rng.random(count) - 1).astype(np.int64), size - 1)
 
-    topic = zipf(topics, n)
+    topic = zipf(400, n)
 
     def draw(size: int, counts: Any, own: int) -> Any:
         rows = np.repeat(np.arange(n), counts)
@@ -62,7 +63,7 @@ def made(n: int, d: int, k: int, per_row: int, labels_per_row: float, topics: in
     return X, Y
 
 
-def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
+def bookmarks() -> dict[str, Any]:
     """Ten folds of five methods."""
     from mlcdr.data.dataset import Dataset
     from mlcdr.execution.computing import Computer
@@ -70,6 +71,7 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     from mlcdr.experiment import data_source, trials
     from mlcdr.experiment.loading import experiment_from
 
+    n, d, k = 87_856, 2_150, 208
     X, Y = made(n, d, k, per_row=180, labels_per_row=2.2)
     names = tuple(map(str, range(d))), tuple(map(str, range(k)))
     dataset = Dataset("bookmarks-like", X, Y, *names, names[1], "made", d, 0, d, (), None)
@@ -94,18 +96,17 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     data = source.divide(dataset)
     computer = Computer(data)
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "cardinality": float(Y.sum() / n)}
-    start, cpu = time.perf_counter(), time.process_time()
     scores = []
-    for group in groups(experiment, data.source, trials.plan(experiment, data)):
-        scores += computer.compute(group).scores
+    with timing() as seconds:
+        for group in groups(experiment, data.source, trials.plan(experiment, data)):
+            scores += computer.compute(group).scores
     failed = [score.error for score in scores if score.values is None]
     if failed or len(scores) != 50:
         raise AssertionError(failed[:1])
-    seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
     return told | seconds | {"peak": round(peak_memory()), "trials": len(scores)}
 
 
-def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> dict[str, Any]:
+def extreme() -> dict[str, Any]:
     """Directions and regressions without a square matrix."""
     from mlcdr.methods.classifiers.sleec import SLEEC
     from mlcdr.methods.feature_space.mvmd import MVMD
@@ -115,7 +116,8 @@ def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> 
     from mlcdr.methods.learners.ridge import Ridge
     from mlcdr.numerics.moments import Moments
 
-    alpha = 10.0
+    n, d, k = 100_000, 50_000, 20_000
+    m, alpha = 10, 10.0
     X, Y = made(n, d, k, per_row=40, labels_per_row=4)
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "labels": int(Y.nnz), "m": m, "alpha": alpha}
     told["peak_before"], told["methods"] = round(peak_memory()), {}
@@ -128,13 +130,12 @@ def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> 
     }
     for name, method in steps.items():
         moments = Moments.from_arrays(X, Y)
-        start, cpu = time.perf_counter(), time.process_time()
-        method.fit_moments(moments)
-        row = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
+        with timing() as row:
+            method.fit_moments(moments)
         if name not in ("MVMD", "SLEEC"):
-            cpu = time.process_time()
-            learner = Ridge(alpha).fit_moments(method.encode_moments(moments))
-            row["regression"] = time.process_time() - cpu
+            with timing() as regression:
+                learner = Ridge(alpha).fit_moments(method.encode_moments(moments))
+            row["regression"] = regression["cpu"]
             if not np.isfinite(learner.coef_).all():
                 raise AssertionError(name)
         told["methods"][name] = row | {"peak": round(peak_memory())}
@@ -142,10 +143,11 @@ def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> 
     return told | {"peak": round(peak_memory())}
 
 
-def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) -> dict[str, Any]:
+def stream() -> dict[str, Any]:
     """Peak memory after 10⁵ rows, and after 10⁷; the sums are compared with a formula that needs no stream."""
     from mlcdr.numerics.moments import Moments
 
+    n, d, k, rows = 10_000_000, 50, 10, 10_000
     rng = np.random.default_rng(0)
     base, labels = rng.normal(size=(rows, d)), (rng.random((rows, k)) < 0.2).astype(np.uint8)
 
@@ -155,17 +157,18 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
 
     Moments.from_blocks(blocks(100_000 // rows))
     before = round(peak_memory())
-    start, cpu = time.perf_counter(), time.process_time()
-    moments = Moments.from_blocks(blocks(n // rows))
-    told = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
+    with timing() as seconds:
+        moments = Moments.from_blocks(blocks(n // rows))
     mean, half = 1.5 * base.mean(axis=0), n // rows / 2
     expected = half * (5 * base.T @ base) - n * np.outer(mean, mean)
     error = np.abs(moments.xx - expected).max() / np.abs(expected).max()
-    return told | {"n": n, "d": d, "K": k, "peak_before": before, "peak": round(peak_memory()), "error": float(error)}
+    memory = {"peak_before": before, "peak": round(peak_memory())}
+    return seconds | memory | {"n": n, "d": d, "K": k, "error": float(error)}
 
 
-def dense(n: int = 2_000_000, d: int = 100, k: int = 50, rows: int = 50_000) -> dict[str, Any]:
+def dense() -> dict[str, Any]:
     """A run on data that fill much of a machine's memory."""
+    n, d, k, rows = 2_000_000, 100, 50, 50_000
     rng = np.random.default_rng(0)
     X, Y = np.empty((n, d)), np.empty((n, k), dtype=np.uint8)
     for start in range(0, n, rows):
@@ -175,9 +178,9 @@ def dense(n: int = 2_000_000, d: int = 100, k: int = 50, rows: int = 50_000) -> 
     return _run(X, Y, {"kind": "kfold", "folds": 3, "seed": 1}, ["hamming_loss"], X.nbytes + Y.nbytes)
 
 
-def sparse(n: int = 100_000, d: int = 100_000, k: int = 20_000) -> dict[str, Any]:
+def sparse() -> dict[str, Any]:
     """A run on an extreme label space."""
-    X, Y = made(n, d, k, per_row=40, labels_per_row=4)
+    X, Y = made(100_000, 100_000, 20_000, per_row=40, labels_per_row=4)
     n_bytes = sum(a.data.nbytes + a.indices.nbytes + a.indptr.nbytes for a in (X, Y))
     splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.9, "seed": 1}
     return _run(X, Y, splits, ["hamming_loss", "precision_at_k"], n_bytes)
@@ -191,12 +194,10 @@ def _run(X: Any, Y: Any, splits: dict[str, Any], metrics: list[str], n_bytes: in
     method = {"label_space": {"plst": {"n_components": 10}}, "learner": {"ridge": {"alpha": 10.0}}}
     config = {"name": "scale", "datasets": ["made"], "splits": splits, "metrics": metrics, "methods": {"PLST": method}}
     before = round(peak_memory())
-    start, cpu = time.perf_counter(), time.process_time()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, timing() as seconds:
         results = mlcdr.run(config, datasets={"made": (X, Y)}, out=folder, jobs=1, quiet=True)
         if len(results.failures):
             raise AssertionError(results.failures)
-    seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
     (n, d), k, data = X.shape, Y.shape[1], n_bytes / 2**20
     return seconds | {"n": n, "d": d, "K": k, "data": data, "peak_before": before, "peak": round(peak_memory())}
 
@@ -241,12 +242,9 @@ def cluster() -> dict[str, Any]:
     ):
         client.gather(client.map(_nothing, range(50)))
         count = 2000
-        start, cpu = time.perf_counter(), time.process_time()
-        client.gather(client.map(_nothing, range(count), pure=False))
-        told["overhead"] = {
-            "wall": (time.perf_counter() - start) / count,
-            "cpu": (time.process_time() - cpu) / count,
-        }
+        with timing() as seconds:
+            client.gather(client.map(_nothing, range(count), pure=False))
+    told["overhead"] = {clock: total / count for clock, total in seconds.items()}
     return told
 
 
@@ -312,9 +310,9 @@ def page() -> None:
 def _section(part: str, told: Any) -> str:
     if told is None:
         return f"## {part.capitalize()}\n\nNot measured: `python -m tools.benchmarks.scale {part}`."
-    text = TEXTS[part](told)
+    _, describe = PARTS[part]
     load = f"{told['load']:.0f}, with {os.cpu_count()} processors"
-    return f"{text}\n\nLoad of the machine at the end, by the system's count: {load}."
+    return f"{describe(told)}\n\nLoad of the machine at the end, by the system's count: {load}."
 
 
 def _dense(t: Any) -> str:
@@ -344,10 +342,11 @@ CPLST, DDSR (20 % of the labels), PCA and MVMD (100 dimensions), each with ridge
 
 
 def _extreme(t: Any) -> str:
-    rows = "\n".join(
-        f"| {name} | {row['cpu']:.0f} | {row.get('regression', float('nan')):.0f} | {row['peak']} |".replace("nan", "–")
-        for name, row in t["methods"].items()
-    )
+    lines = []
+    for name, row in t["methods"].items():
+        regression = f"{row['regression']:.0f}" if "regression" in row else "–"
+        lines.append(f"| {name} | {row['cpu']:.0f} | {regression} | {row['peak']} |")
+    rows = "\n".join(lines)
     return f"""## An extreme label space
 
 {t["n"]:,} × {t["d"]:,} sparse features ({t["nnz"] / t["n"]:.0f} to a row), {t["K"]:,} labels ({t["labels"] / t["n"]:.1f} to a row), made; {t["m"]} directions, α = {t["alpha"]:g}.
@@ -374,18 +373,22 @@ def _cluster(t: Any) -> str:
     task = one["cpu"] / one["tasks"]
     each, data, rate = t["overhead"]["wall"], float(t["data_bytes"]), 1.25e8
     lines = []
-    for label, seconds, size, tasks in (
+    cases = (
         ("as measured", task, data, 10_000),
         ("as measured", task, data, 100_000),
         ("tasks of 1 s", 1.0, data, 100_000),
         ("tasks of 10 s", 10.0, data, 100_000),
         ("tasks of 10 s, 200 MB of data", 10.0, 2e8, 100_000),
-    ):
-        for workers in (1, 10, 100, 1000):
-            end, busy = simulate(workers, tasks, seconds, each, size, rate, 0.5)
-            speed = tasks * seconds / end
-            most = "scheduler" if busy > 0.9 else "workers" if speed > 0.8 * workers else "the end, or sending the data"
-            lines.append(f"| {label} | {tasks:,} | {workers:,} | {speed:,.1f} | {busy:.0%} | {most} |")
+    )
+    for (label, seconds, size, tasks), workers in itertools.product(cases, (1, 10, 100, 1000)):
+        end, busy = simulate(workers, tasks, seconds, each, size, rate, 0.5)
+        speed = tasks * seconds / end
+        most = "the end, or sending the data"
+        if busy > 0.9:
+            most = "scheduler"
+        elif speed > 0.8 * workers:
+            most = "workers"
+        lines.append(f"| {label} | {tasks:,} | {workers:,} | {speed:,.1f} | {busy:.0%} | {most} |")
     table = "\n".join(lines)
     return f"""## Many machines
 
@@ -421,22 +424,15 @@ def _busy(load: float) -> str:
     )
 
 
-MEASURE = {
-    "bookmarks": bookmarks,
-    "extreme": extreme,
-    "stream": stream,
-    "dense": dense,
-    "sparse": sparse,
-    "cluster": cluster,
+PARTS: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
+    "bookmarks": (bookmarks, _bookmarks),
+    "extreme": (extreme, _extreme),
+    "stream": (stream, _stream),
+    "dense": (dense, _dense),
+    "sparse": (sparse, _sparse),
+    "cluster": (cluster, _cluster),
 }
-TEXTS = {
-    "bookmarks": _bookmarks,
-    "extreme": _extreme,
-    "stream": _stream,
-    "dense": _dense,
-    "sparse": _sparse,
-    "cluster": _cluster,
-}
+"""What measures each part, and what writes its section."""
 
 
 def main(parts: list[str]) -> None:
@@ -446,7 +442,8 @@ def main(parts: list[str]) -> None:
         return
     HERE.mkdir(parents=True, exist_ok=True)
     for part in parts or PARTS:
-        told = alone(MEASURE[part])
+        measure, _ = PARTS[part]
+        told = alone(measure)
         told["load"] = os.getloadavg()[0]
         (HERE / f"{part}.json").write_text(json.dumps(told, indent=2))
         print(part, json.dumps(told), flush=True)
