@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import tomllib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
@@ -77,6 +78,16 @@ def test_the_oldest_versions_are_the_lower_bounds() -> None:
     assert written[2:] == [each.replace(">=", "==").replace("[array]", "") for each in bounds]
     line = written[1].removeprefix("# pip ")
     assert line in (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+
+
+def test_the_image_has_what_the_wheel_includes() -> None:
+    """Of .dockerignore the last line that fits a file or a folder above it decides."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for included in map(PurePosixPath, settings["targets"]["wheel"]["force-include"]):
+        above = {str(each) for each in (included, *included.parents)}
+        fitting = [line for line in lines if fnmatch.filter(above, line.removeprefix("!"))]
+        assert not fitting or fitting[-1].startswith("!"), included
 
 
 def test_actions_are_pinned() -> None:
