@@ -142,7 +142,7 @@ docs: $(READY)
 	$(BIN)/python -m tools.notebooks
 
 # The site in docs/_build/html, in which warnings are errors and every internal link is followed; then in a browser
-# (search, width, axe); links to elsewhere need the network. Python 3.11 or newer.
+# (search, width, axe); links to elsewhere need the network.
 SITE := $(VENV)/.ready-site
 .PHONY: site site-look site-links coverage
 site: $(SITE)

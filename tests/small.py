@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from packaging.version import Version
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mlcdr.data.dataset import Dataset
@@ -28,6 +30,8 @@ from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.component import Component
 
 SIZES = "label_space.n_components"
+READS_ALL_SPARSE_LABELS = Version(pd.__version__) >= Version("3.1")
+"""Older versions of pandas lose what the columns of a sparse DataFrame leave out if it is not 0 (docs/data.md)."""
 FOUR = {name.upper(): {"label_space": name, "learner": "least_squares"} for name in ("pbr", "occa", "plst", "cplst")}
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
-from pathlib import Path
+import tomllib
+from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
@@ -49,19 +51,43 @@ def test_the_memory_of_a_process() -> None:
 
 
 def test_the_version_is_one() -> None:
-    """That of the package, of the citation, and the newest of the changelog."""
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == mlcdr.__version__
-    changes = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
-    assert changes[0] == mlcdr.__version__
+    """That of the package, of the conda recipe, of the citation, and the newest of the changelog, with its date."""
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    assert recipe["context"]["version"] == mlcdr.__version__
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    newest = f"## {citation['version']} ({citation['date-released']})"
+    assert citation["version"] == mlcdr.__version__
+    assert re.findall(r"^## .*", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)[0] == newest
 
 
 def test_conda_requires_what_the_package_does() -> None:
-    tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     ours = {re.split(r"[;\s]", each)[0].replace("lazy-loader", "lazy_loader") for each in project["dependencies"]}
     run = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))["requirements"]["run"]
     theirs = {each.replace("-base", "").replace(" ", "") for each in run}
     assert theirs == ours | {f"python{project['requires-python']}"}
+
+
+def test_the_oldest_versions_are_the_lower_bounds() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    written = (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8").splitlines()
+    (names,) = re.findall(r"\[(.*)\]", written[1])
+    bounds = list(project["dependencies"])
+    for name in names.split(","):
+        bounds += project["optional-dependencies"][name]
+    assert written[2:] == [each.replace(">=", "==").replace("[array]", "") for each in bounds]
+    line = written[1].removeprefix("# pip ")
+    assert line in (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+
+
+def test_the_image_has_what_the_wheel_includes() -> None:
+    """Of .dockerignore the last line that fits a file or a folder above it decides."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for included in map(PurePosixPath, settings["targets"]["wheel"]["force-include"]):
+        above = {str(each) for each in (included, *included.parents)}
+        fitting = [line for line in lines if fnmatch.filter(above, line.removeprefix("!"))]
+        assert not fitting or fitting[-1].startswith("!"), included
 
 
 def test_actions_are_pinned() -> None:

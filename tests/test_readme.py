@@ -55,6 +55,20 @@ def test_what_it_says_of_the_board_is_what_the_page_of_the_board_says() -> None:
     none = re.search(r"\*\*None of \d+ reductions is shown to be better in micro F1 than ridge regression", page)
     text = " ".join(README.read_text(encoding="utf-8").split())
     assert ("None is shown to be better in micro F1 than ridge regression without one." in text) == bool(none)
+    paper = " ".join((README.parent / "paper.md").read_text(encoding="utf-8").split())
+    shown = "None of the reductions is shown to be better in micro F1 than ridge regression without one."
+    assert (shown in paper) == bool(none)
+
+
+def test_the_paper_cites_what_its_bibliography_has_and_counts_what_the_record_has() -> None:
+    paper = " ".join((README.parent / "paper.md").read_text(encoding="utf-8").split())
+    bibliography = (README.parent / "paper.bib").read_text(encoding="utf-8")
+    assert {*re.findall(r"@(\w+)", paper)} == {*re.findall(r"^@\w+{(\w+),", bibliography, re.M)}
+    stored = {(each.table, each.variant): each.comparison for each in make_status(read_record()).found}
+    table, stated = stored["chen_lin_2012/table3", ""], stored["chen_lin_2012/table3", "as_stated"]
+    assert table.count("agrees") == table.compared
+    assert f"All {table.compared} cells of Table 3 of @chen2012 agree" in paper
+    assert f"but only {stated.count('agrees')} with" in paper
 
 
 def test_its_counts_are_those_of_the_record() -> None:

@@ -6,7 +6,6 @@ import ast
 import io
 import os
 import pickle
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,7 +70,6 @@ def test_nothing_in_the_package_unpickles_evaluates_or_starts_a_shell() -> None:
     assert trusting == ["execution/models.py"]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no PYTHONSAFEPATH")
 def test_no_file_beside_a_config_stands_in_for_a_library_here_or_in_a_worker(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     write_dataset(folder)

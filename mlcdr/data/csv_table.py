@@ -24,8 +24,6 @@ MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 NUMBER_LIKE = re.compile(r"\s*[+-]?[.,]?\d")
 """What begins like a number."""
 
-# Older versions of pandas do not read every digit by default.
-_PRECISE: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
 _TABS = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zip")
 
 
@@ -79,11 +77,11 @@ class CsvFile:
                     header=None if self.header is False else 0,
                     names=names,
                     index_col=False,
+                    float_precision="round_trip",  # pandas before 3.1 does not read every digit by default
                     dtype={name: str for name in (*words, *texts) if name in names},
                     keep_default_na=False,
                     na_values=gaps,
                     skipinitialspace=True,
-                    **_PRECISE,
                 )
         except (ValueError, pd.errors.ParserWarning) as error:
             self._check_lengths(names)

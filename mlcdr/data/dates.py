@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ def read_date(cell: Any) -> datetime | None:
         cell = datetime(cell.year, cell.month, cell.day)
     if not isinstance(cell, datetime):
         return None
-    return cell if cell.tzinfo is None else cell.astimezone(timezone.utc).replace(tzinfo=None)
+    return cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
 
 
 def _read_text(text: str) -> datetime | None:

@@ -404,10 +404,17 @@ def _with_numbers_of_objects(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**found) if found else frame
 
 
+def _leaving_zeros_out(column: pd.Series) -> pd.Series:
+    """A sparse column as real numbers of which only zeros are left out."""
+    if column.dtype.fill_value != 0:  # pandas before 3.1 would change what is left out, and not the values
+        column = pd.Series(column.to_numpy(np.float64, na_value=np.nan), column.index)
+    return column.astype(pd.SparseDtype(np.float64, 0.0))
+
+
 def _as_matrix(frame: pd.DataFrame) -> Matrix:
     """A copy of the values of a frame of numbers (n×m); CSR if all columns are sparse."""
     if len(frame.columns) and all(isinstance(kind, pd.SparseDtype) for kind in frame.dtypes):
-        floats = frame.astype(pd.SparseDtype(np.float64, 0.0))
+        floats = frame.apply(_leaving_zeros_out)
         matrix = sparse.csr_array(floats.sparse.to_coo())
         matrix.sort_indices()
         return matrix

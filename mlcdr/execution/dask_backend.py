@@ -271,7 +271,7 @@ def _connect(scheduler: str) -> Client:
     try:
         asyncio.run(asyncio.wait_for(_greet(address), CONNECT_SECONDS))
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="mlcdr")
-    except asyncio.TimeoutError:
+    except TimeoutError:
         raise UserError(f"--scheduler {scheduler}: no scheduler answers there within {CONNECT_SECONDS} s") from None
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__

@@ -78,7 +78,7 @@ _SAFE_PATH, _OURS = "PYTHONSAFEPATH", "mlcdr"  # any text works; this one marks 
 
 @contextlib.contextmanager
 def _libraries_first() -> Iterator[None]:
-    """Processes started in the `with` block do not search the working directory for modules (Python 3.11 or later)."""
+    """Processes started in the `with` block do not search the working directory for modules."""
     if os.environ.get(_SAFE_PATH):
         yield
         return

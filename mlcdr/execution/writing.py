@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -97,7 +97,7 @@ class RunReport:
     seconds: float = 0.0
     stamp: Stamp | None = None
     scores: pd.DataFrame | None = None
-    started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
     part: RunPart | None = None
     left: int = 0

@@ -1,8 +1,6 @@
 # What scikit-learn's base classes offer, with types.
 
-from typing import Any
-
-from typing_extensions import Self
+from typing import Any, Self
 
 class BaseEstimator:
     def get_params(self, deep: bool = ...) -> dict[str, Any]: ...

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods import contracts
 from mlcdr.methods.chains.binary_relevance import of_single_labels

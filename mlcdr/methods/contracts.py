@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
-from typing_extensions import Self
 
 from mlcdr.methods.bases import BaseEstimator
 from mlcdr.methods.constraints import dataclass_transform, learned, write_init

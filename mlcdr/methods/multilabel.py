@@ -5,12 +5,11 @@ Label powersets, chains, neighbours, ensembles and local models share them.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.bases import ClassifierMixin
 from mlcdr.methods.constraints import ESTIMATOR, learned, parameter

@@ -9,12 +9,11 @@ except by a threshold's fallback.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, one_of, parameter
 from mlcdr.methods.contracts import CERTAIN_SCORE, Threshold

@@ -14,7 +14,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 _LARGEST = 64 * 2**20  # bytes
 _Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]

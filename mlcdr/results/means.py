@@ -18,7 +18,7 @@ from mlcdr.results.frame import group, keys_of, list_keys, order_columns
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 @dataclass(frozen=True, eq=False)

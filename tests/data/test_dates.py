@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +110,7 @@ def test_new_rows_are_coded_as_the_training_rows(how: str) -> None:
 
 
 def test_days_have_the_time_of_day_as_a_fraction() -> None:
-    frame = pd.DataFrame({"day": [datetime(1970, 1, 2, 6), datetime(1970, 1, 1, tzinfo=timezone.utc), None, None]})
+    frame = pd.DataFrame({"day": [datetime(1970, 1, 2, 6), datetime(1970, 1, 1, tzinfo=UTC), None, None]})
     data = Dataset.of(frame, Y, dates="days", missing="keep")
     np.testing.assert_array_equal(data.X[:, 0], [1.25, 0.0, math.nan, math.nan])
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mypy import api
+import pytest
+
+api = pytest.importorskip("mypy.api", reason="needs mypy")
 
 USE = """
 import mlcdr

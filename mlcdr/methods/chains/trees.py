@@ -29,7 +29,9 @@ def spanning_forest(weights: Array) -> Neighbours:
     order = np.argsort(-np.round(heavy, 12), kind="stable")
     order = order[heavy[order] > 0]
     # no two edges have the same rank, so there is one tree of the least sum of ranks
-    ranks = sp.csr_array((np.arange(1.0, len(order) + 1), (first[order], second[order])), shape=weights.shape)
+    # of 32 bits, since SciPy before 1.17.1 refuses a graph with longer indices
+    edges = first[order].astype(np.int32), second[order].astype(np.int32)
+    ranks = sp.csr_array((np.arange(1.0, len(order) + 1), edges), shape=weights.shape)
     tree = minimum_spanning_tree(ranks)
     linked = sp.csr_array(tree + tree.T).sorted_indices()
     return [each.tolist() for each in np.split(linked.indices, linked.indptr[1:-1])]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
-from typing_extensions import Self
 
 from mlcdr.methods.chains.links import Link
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import BOOLEAN, COUNT, NOT_NEGATIVE, POSITIVE, one_of, parameter
 from mlcdr.methods.contracts import CERTAIN_SCORE, as_dense

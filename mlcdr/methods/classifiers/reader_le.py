@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from typing_extensions import Self
 
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.reader_le import EmbeddingParameters, ReaderLE

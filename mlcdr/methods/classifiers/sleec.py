@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SEED, parameter
 from mlcdr.methods.learners.ridge import Ridge

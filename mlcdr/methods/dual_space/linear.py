@@ -5,11 +5,10 @@ A dual space is a feature step (`transform`) and a label space (`encode`, `decod
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mlcdr.methods.constraints import learned, one_of, parameter

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mlcdr.methods.constraints import COUNT, FRACTION, learned, parameter

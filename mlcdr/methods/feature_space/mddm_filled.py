@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
 from sklearn.utils import check_random_state
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, FRACTION, SEED, parameter
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, dependent_directions

@@ -6,13 +6,12 @@ A method is defined by its scores; its file shows how they are found.
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import SIZE, parameter
 from mlcdr.methods.feature_space.supervised import SupervisedStep

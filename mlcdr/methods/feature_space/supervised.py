@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import ClassifierTags
-from typing_extensions import Self
 
 from mlcdr.methods.contracts import FeatureStep
 from mlcdr.numerics.entry import as_binary, check_index, checked

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, SEED, SIZE, one_of, parameter
 from mlcdr.methods.contracts import LabelSpace, as_dense, given

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
 from sklearn.utils import check_random_state
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import SEED, one_of, parameter
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace

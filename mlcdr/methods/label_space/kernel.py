@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from sklearn.utils._param_validation import HasMethods
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import parameter
 from mlcdr.methods.contracts import has_kernel

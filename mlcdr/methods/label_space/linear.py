@@ -6,13 +6,12 @@ A method is defined by its directions V; its file shows how they are found.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import SIZE, learned, one_of, parameter
 from mlcdr.methods.contracts import LabelSpace, as_dense, given

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SIZE, UNIT_INTERVAL, parameter
 from mlcdr.methods.contracts import Part, as_dense

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.svm import SVC
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, parameter
 from mlcdr.methods.contracts import CERTAIN_SCORE

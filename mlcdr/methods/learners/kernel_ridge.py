@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import FINITE, NOT_NEGATIVE, POSITIVE, learned, one_of, parameter
 from mlcdr.methods.learners.regressor import Array, Regressor

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,6 @@ from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.learners.binary import CERTAIN, Array, LogisticClassifier

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
 
 from mlcdr.methods.bases import MultiOutputMixin, RegressorMixin
 from mlcdr.methods.contracts import Learner

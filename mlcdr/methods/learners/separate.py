@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import ESTIMATOR, parameter
 from mlcdr.methods.contracts import Learner, has_kernel

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from typing_extensions import Self
+from typing import Any, Self
 
 from mlcdr.methods.constraints import COUNT, FRACTION, one_of, parameter
 from mlcdr.methods.local_features.mlcfs import MLCFS

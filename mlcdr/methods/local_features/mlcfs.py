@@ -6,10 +6,9 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import COUNT, one_of, parameter
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector

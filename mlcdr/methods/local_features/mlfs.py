@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, SIZE, one_of, parameter
 from mlcdr.methods.feature_space.informative import discrete_variables, label_information

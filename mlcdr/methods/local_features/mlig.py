@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from typing_extensions import Self
 
 from mlcdr.methods.constraints import FRACTION, one_of, parameter
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from typing_extensions import Self
 
 from mlcdr.methods.local_features.selector import Columns
 from mlcdr.methods.local_features.wrapped import WrappedSelector

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from mlcdr.methods.contracts import Part
 from mlcdr.numerics.entry import as_label_matrix, check_index, checked
