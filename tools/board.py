@@ -47,6 +47,8 @@ SURE = 0.95
 
 NOISE = "macro_auc"
 TIME = "fit_seconds"
+_SIZES = (".n_components", ".n_features", ".n_labels")  # how a parameter ends that is one
+_ALL = ("100%", "")  # of a grid: all dimensions that a method has
 _PLACES = 9  # of a difference: the record has means to six digits, and the rest is rounding, which must break no tie
 
 ALONE = "learner alone"
@@ -140,6 +142,9 @@ class Board:
         Data sets × methods: time of a fit in that of `against` in the same run; NaN where the run lacks one of the two.
     memory : frame
         Data sets × methods: the most by which one fit raises the memory, MB; NaN where it was not measured.
+    all_kept : frame
+        Data sets × methods: the share of the splits in which the search chose all dimensions that the method has; of
+        methods with one size, if their grid has that.
     """
 
     results: Results
@@ -149,6 +154,7 @@ class Board:
     groups: tuple[tuple[str, ...], ...]
     times: pd.DataFrame
     memory: pd.DataFrame
+    all_kept: pd.DataFrame
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
@@ -226,6 +232,10 @@ class Board:
         """The memory of a method on a data set, MB; NaN if it is not known."""
         return float(self.memory.reindex(index=[dataset], columns=[method]).iloc[0, 0])
 
+    def share_all_kept(self, method: str, datasets: Sequence[str]) -> float:
+        """The mean over data sets of `all_kept`; NaN if it is not known."""
+        return float(self.all_kept.reindex(index=list(datasets), columns=[method])[method].mean())
+
     @property
     def reductions(self) -> list[str]:
         """The ranked methods that reduce something, by average rank."""
@@ -288,6 +298,7 @@ def make_board(runs: Sequence[StoredRun], memory: pd.DataFrame | None = None) ->
         groups=tuple(dict.fromkeys(_list_datasets(each) for each in configs.values())),
         times=_compare_times(ours, str(against)),
         memory=pd.DataFrame() if memory is None else memory,
+        all_kept=_count_all_kept(ours),
     )
 
 
@@ -303,6 +314,18 @@ def _compare_times(every: Sequence[Results], against: str) -> pd.DataFrame:
         times = cells.pivot(index="dataset", columns="method", values="mean")
         if against in times:
             whole = whole.combine_first(times.div(times[against], axis="index"))
+    return whole
+
+
+def _count_all_kept(every: Sequence[Results]) -> pd.DataFrame:
+    """`Board.all_kept`; of two runs with the same cell the first counts."""
+    whole = pd.DataFrame()
+    for each in every:
+        sizes = each.chosen[each.chosen["parameter"].str.endswith(_SIZES)]
+        kept = sizes.assign(kept=sizes["value"].isin(_ALL)).astype({"dataset": object, "method": object})
+        shares = kept.pivot_table("kept", "dataset", ["method", "parameter"])
+        shares = shares.loc[:, shares.any()].droplevel("parameter", axis="columns")
+        whole = whole.combine_first(shares.loc[:, ~shares.columns.duplicated(keep=False)])
     return whole
 
 

@@ -24,6 +24,7 @@ from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, t
 from mlcdr.tables.text_format import format_mean, shorten_name
 from tools.board import (
     FAMILIES,
+    LABELS,
     MAIN,
     ROPE,
     SURE,
@@ -133,6 +134,11 @@ def _find(board: Board) -> str:
     found.append(
         f"{_say(board, best)} has the largest mean difference to it, {mean}: better on {wins}, worse on {losses}."
     )
+    shares = {method: board.share_all_kept(method, board.datasets) for method in board.reductions}
+    of_labels = [share for method, share in shares.items() if board.families[method] == LABELS and share >= 0]
+    if of_labels:
+        kept = f"{sum(of_labels) / len(of_labels):.0%}".replace("%", " %")
+        found.append(f"Label spaces keep all dimensions, which is no reduction, in {kept} of the splits.")
     ranks = board.rank(MAIN, board.datasets)
     test = board.test(MAIN, board.datasets)
     if test is not None:
@@ -188,6 +194,7 @@ def _standing(board: Board, datasets: Sequence[str]) -> Sheet:
             row.append(f"{ranks[metric][method]:.1f}" if method in ranks[metric] else NOTHING)
         row.append(_show_ratio(board.time_ratio(method, datasets)))
         row.append(_show_memory(board.memory_of(method, datasets[-1])))
+        row.append(_show_share(board.share_all_kept(method, datasets)))
         compared = None if method == board.against else board.compare(method, board.against, MAIN, datasets)
         row += _show_gain(compared)
         row += _show_likely(compared)
@@ -196,7 +203,7 @@ def _standing(board: Board, datasets: Sequence[str]) -> Sheet:
     likely = ["P(better)", "P(same)", "P(worse)"]
     return make_sheet(
         caption=f"Average ranks over {plural(len(datasets), 'data set')}, 1 is the best",
-        header=["Method", "Family", *measures, "Fit time", "Memory", "Gain", "W/T/L", *likely, "Data sets"],
+        header=["Method", "Family", *measures, "Fit time", "Memory", "All kept", "Gain", "W/T/L", *likely, "Data sets"],
         rows=rows,
         stub=1,
         left=(1,),
@@ -212,6 +219,10 @@ def _show_ratio(ratio: float) -> str | Text:
 
 def _show_memory(megabytes: float) -> str | Text:
     return NOTHING if math.isnan(megabytes) else f"{megabytes:.0f}"
+
+
+def _show_share(share: float) -> str | Text:
+    return NOTHING if math.isnan(share) else f"{share:.0%}".replace("%", " %")
 
 
 def _show_gain(compared: Against | None) -> list[str]:
@@ -248,7 +259,8 @@ def _explain_standing(board: Board, datasets: Sequence[str]) -> Iterator[str]:
     )
     yield (
         f"Memory: the most by which one fit raises the memory of the process on {datasets[-1]}, in MB; a few MB mean "
-        "nothing."
+        "nothing. All kept: in how many splits the search chose all dimensions that the method has; in a label "
+        "space this is no reduction."
     )
     yield (
         f"Gain: the mean difference to {board.against} in micro F1. W/T/L: data sets on which the method wins, ties "
