@@ -162,7 +162,9 @@ def stub() -> str:
         for target in known.values():
             module, _, name = target.removeprefix("mlcdr.").partition(":")
             found.setdefault(module, []).append(name)
-    lines = [f"from .{module} import {name} as {name}" for module in sorted(found) for name in sorted(found[module])]
+    lines = []
+    for module, names in sorted(found.items()):
+        lines += [f"from .{module} import {name} as {name}" for name in sorted(names)]
     remark = REMARK.strip("<!-> \n")
     return "\n".join([f"# {remark}", "", *lines, "", "__version__: str", ""])
 

@@ -33,11 +33,11 @@ def main() -> int:
 def told(dependencies: list[dict[str, Any]]) -> tuple[list[str], int]:
     """What pip-audit says of each package, in lines, and the number of known holes."""
     audited = [each for each in dependencies if "skip_reason" not in each]
-    lines = [
-        f"{each['name']} {each['version']}: {hole['id']}, mended in {', '.join(hole['fix_versions']) or 'no version'}"
-        for each in audited
-        for hole in each["vulns"]
-    ]
+    lines = []
+    for each in audited:
+        for hole in each["vulns"]:
+            mended = ", ".join(hole["fix_versions"]) or "no version"
+            lines.append(f"{each['name']} {each['version']}: {hole['id']}, mended in {mended}")
     holes = len(lines)
     what = "audited" if audited else "not audited: the package index does not tell known holes"
     lines.append(f"{what}; {len(audited)} of {len(dependencies)} packages, {holes} known holes")

@@ -209,8 +209,10 @@ def function_codes(old: CodeType, new: CodeType) -> dict[tuple[str, int], CodeTy
     """What becomes of the functions' code, by name and line; None where more than functions differ."""
     if old.co_flags & inspect.CO_OPTIMIZED:  # a function's, with all within
         return {(old.co_name, old.co_firstlineno): new} if old != new else {}
-    parts = [[const for const in code.co_consts if isinstance(const, CodeType)] for code in (old, new)]
-    plain = [[const for const in code.co_consts if not isinstance(const, CodeType)] for code in (old, new)]
+    parts, plain = [], []
+    for code in (old, new):
+        parts.append([const for const in code.co_consts if isinstance(const, CodeType)])
+        plain.append([const for const in code.co_consts if not isinstance(const, CodeType)])
     if (old.co_code, old.co_names, plain[0]) != (new.co_code, new.co_names, plain[1]):
         return None
     found: dict[tuple[str, int], CodeType] = {}

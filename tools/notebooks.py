@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def execute(path: Path, folder: Path) -> Any:
 def texts(notebook: Any) -> list[str]:
     """The text of each output; pictures by the fact that there is one."""
     found = []
-    for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
+    for output in chain.from_iterable(cell.get("outputs", ()) for cell in notebook.cells):
         data = output.get("data", {"text/plain": output.get("text", "")})
         html = re.sub(r"base64,[^\"]*", "", data.get("text/html", ""))
         found.append(_VARYING.sub("", data.get("text/plain", "") + html))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcdr.errors import plural
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.papers import recipes
@@ -21,7 +22,7 @@ from mlcdr.papers.published import mark_cells, show_printed
 from mlcdr.papers.recipes import Recipe
 from mlcdr.papers.stored import StoredRun, read_record
 from mlcdr.results import joining
-from mlcdr.results.joining import LARGE
+from mlcdr.results.joining import LARGE, join_names
 from mlcdr.results.record import duration
 from mlcdr.results.results import Results
 from mlcdr.tables import tables
@@ -121,7 +122,10 @@ def name_table(table: str, variant: str = "") -> str:
     """`Table 3.2 (as_stated)` of `sun_2017_thesis/table3_2`."""
     stem = table.partition("/")[2]
     number = re.fullmatch(r"(table|figure)(\d+)(?:_(\d+))?", stem)
-    name = f"{number[1].title()} {number[2]}{f'.{number[3]}' if number[3] else ''}" if number else stem.capitalize()
+    name = stem.capitalize()
+    if number:
+        part = f".{number[3]}" if number[3] else ""
+        name = f"{number[1].title()} {number[2]}{part}"
     name = NAMES.get(stem, name)
     return f"{name} ({variant.replace('_', ' ')})" if variant else name
 
@@ -268,16 +272,19 @@ def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
     if rules.settings == "results":
         yield "The settings printed with the numbers are the best of a grid: results, not conditions.\n"
     stored = [each for each in _status().found if each.table == table]
-    reasons = [reason for each in stored for reason in each.comparison.reasons()]
-    for why in dict.fromkeys(why for why, *_ in reasons if why):  # none where the rule has gone since it was stored
-        which = dict.fromkeys(cell for each, _, cells in reasons if each == why for cell in cells)
+    reasons = itertools.chain.from_iterable(each.comparison.reasons() for each in stored)
+    # no reason where the rule has gone since it was stored
+    for why, cells in group_pairs((why, cells) for why, _, cells in reasons if why).items():
+        which = join_names(cells)
         if len(which) > _MANY:
-            either = [dict.fromkeys(cell.partition(" ")[k] for cell in which) for k in (0, 2)]
-            which = min(either, key=lambda names: (not all(names), len(names)))
+            parts = zip(*(cell.partition(" ") for cell in which), strict=True)
+            datasets_of, _, methods_of = (list(dict.fromkeys(part)) for part in parts)
+            which = min(datasets_of, methods_of, key=lambda names: (not all(names), len(names)))
         yield f"Not judged, {', '.join(which)}: {why}.\n"
+    known: set[str] = set()
     for each in stored:
         yield from _reading(each)
-    known = {entry.name for each in stored for entry in each.runs}
+        known |= {entry.name for entry in each.runs}
     missing = [each for each in readings if each.name not in known]
     if missing:
         yield "Not in the record yet:\n"

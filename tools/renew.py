@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ def find_code_in(checkout: Path) -> FindCode:
 
 def modules_of_method(experiment: Experiment, spec: MethodSpec) -> set[str]:
     """The modules that define a method's components and what is measured of it."""
-    classes = {cls for component in spec.components() for part in component.classes() for cls in part.__mro__}
+    parts = chain.from_iterable(component.classes() for component in spec.components())
+    classes = chain.from_iterable(part.__mro__ for part in parts)
     asked = {metric.name for metric in experiment.metrics} | set(experiment.by_label)
     found = {cls.__module__ for cls in classes} | set(OF_EVERY_METHOD)
     return found.union(*map(modules_of, asked))

@@ -205,7 +205,9 @@ def main() -> int:
     if given.check:
         # of the record in a folder that is named, which may be a stranger's, nothing is imported
         with judging_imports(Imports(None, False)) if given.folder else importing_own_methods():
-            found = [(run.name, reason) for run in runs for reason in outdated(run)]
+            found: list[tuple[str, str]] = []
+            for run in runs:
+                found += [(run.name, reason) for reason in outdated(run)]
         for name, reason in found:
             print(escape_control_characters(f"{name}: {reason}"))
         print(f"{len({name for name, _ in found})} of {len(runs)} folders of the record are out of date")

@@ -14,7 +14,7 @@ from mlcdr.standard_streams import print_lines
 
 if TYPE_CHECKING:
     from mlcdr.results.failures import Cause
-    from mlcdr.results.record import Counts, Failed, Progress
+    from mlcdr.results.record import Counts, Progress
 
 _ROWS = 12  # the most rows of counts that are shown
 
@@ -97,9 +97,9 @@ def _describe_state(folder: Path, found: Progress) -> str:
 
 def _describe_parts(found: Progress) -> str:
     """`10 parts: 7 finished; 1 running (4); 2 not begun (9, 10)`."""
-    states: dict[str, list[str]] = {}
-    for part, run in found.parts.items():
-        states.setdefault(run.state if run else "not begun", []).append(str(part.number))
+    from mlcdr.experiment.grouping import group_pairs
+
+    states = group_pairs((run.state if run else "not begun", str(part.number)) for part, run in found.parts.items())
     listed = []
     for state, numbers in states.items():
         named = "" if state == "finished" else f" ({', '.join(numbers)})"
@@ -164,14 +164,13 @@ def _describe_rest(found: Progress) -> str:
 
 def _print_details(causes: Sequence[Cause]) -> None:
     """Print each cause with its places and the traceback of its first trial."""
+    from mlcdr.experiment.grouping import group_pairs
     from mlcdr.results.failures import list_places
 
     for cause in causes:
         print()
         print_lines(format_cause(cause))
-        places: dict[str, list[Failed]] = {}
-        for failure in cause.failures:
-            places.setdefault(f"{failure.dataset}, {failure.method}", []).append(failure)
+        places = group_pairs((f"{failure.dataset}, {failure.method}", failure) for failure in cause.failures)
         for place, failures in places.items():
             for point, splits in list_places(failures):
                 at = f", {point}" if point else ""

@@ -21,7 +21,7 @@ from mlcdr.results.frame import group
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Sheet, Text, make_sheet, signed
-from mlcdr.tables.text_format import count_values, say_where, shorten_path
+from mlcdr.tables.text_format import count_values, say_where, shorten_path, shorten_paths
 
 _NAMED = 6  # methods that a sentence names
 _DIGITS = 4
@@ -103,7 +103,7 @@ class Against:
     def sheet(self) -> Sheet:
         """A row for each method, of a data set the best first."""
         has_sizes = self.pairs["sizes"].map(bool).any()
-        labels = ["Dataset", *(shorten_path(path, self.swept) for path in self.swept), "Method"]
+        labels = ["Dataset", *shorten_paths(self.swept), "Method"]
         sizes = ["M (how often)"] if has_sizes else []
         rows = [self._show_pair(pair, has_sizes) for pair in self.pairs.to_dict("records")]
         better = "higher" if self.facts.higher_is_better else "lower"

@@ -30,7 +30,7 @@ from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import say_where, shorten_path
+from mlcdr.tables.text_format import say_where, shorten_paths
 
 _NAMED = 6  # pairs that a note names
 _NUMBERS = ("better_by", "p", "p_holm")
@@ -128,7 +128,7 @@ class WithinDataSets:
 
     def sheet(self, caption: str) -> Sheet:
         """Every pair of methods on each data set, the better mean first."""
-        header = ["Dataset", *(shorten_path(path, self.swept) for path in self.swept)]
+        header = ["Dataset", *shorten_paths(self.swept)]
         header += ["Method", "Against", "Better by", "p", "p (Holm)"]
         if self.rope is not None:
             header += ["P(worse)", "P(equal)", "P(better)"]

@@ -14,7 +14,7 @@ from scipy import sparse
 from mlcdr.data.forms import MEMORY, check_form_options, option_problems
 from mlcdr.data.lines import Line
 from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Origins, frame_in_memory
+from mlcdr.data.table import Matrix, Origins, as_dense, frame_in_memory
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, escape_control_characters
 from mlcdr.numerics.entry import check_index
@@ -210,8 +210,7 @@ class Dataset:
 
 def count_label_sets(Y: Matrix) -> NDArray[np.intp]:
     """How many rows have each of the different label sets."""
-    dense = Y.toarray() if sparse.issparse(Y) else Y
-    packed = np.packbits(dense.astype(np.uint8), axis=1)
+    packed = np.packbits(as_dense(Y).astype(np.uint8), axis=1)
     return np.unique(packed, axis=0, return_counts=True)[1]
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.data.npz import parts_of
+from mlcdr.data.table import as_dense
 from mlcdr.data.texts import is_texts
 from mlcdr.errors import DataError
 from mlcdr.whole_files import write_atomically
@@ -72,11 +73,7 @@ def _blocks(dataset: Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Dense X and Y of `_ROWS` rows at a time."""
     for start in range(0, dataset.n_instances, _ROWS):
         block = slice(start, start + _ROWS)
-        yield _dense(dataset.X[block]), _dense(dataset.Y[block])
-
-
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
+        yield as_dense(dataset.X[block]), as_dense(dataset.Y[block])
 
 
 def _arff(dataset: Dataset) -> Files:

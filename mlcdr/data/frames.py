@@ -31,7 +31,7 @@ from mlcdr.data.files import cache_folder
 from mlcdr.data.forms import names_of
 from mlcdr.data.lines import QUOTED, Line, fail, gathering, list_values, quote, raise_all
 from mlcdr.data.packed import check_growth
-from mlcdr.data.table import Matrix, Origin, Origins, Table, Tables, find_columns, frame_in_memory
+from mlcdr.data.table import Matrix, Origin, Origins, Table, Tables, as_dense, find_columns, frame_in_memory
 from mlcdr.data.texts import as_texts
 from mlcdr.data.words import FrameColumn
 from mlcdr.errors import DataError, suggest_name
@@ -202,7 +202,7 @@ def join(X: pd.DataFrame, Y: Matrix, label_names: Sequence[str]) -> tuple[pd.Dat
     if sparse.issparse(Y) and all(isinstance(kind, pd.SparseDtype) for kind in X.dtypes):
         labels = pd.DataFrame.sparse.from_spmatrix(sparse.csc_matrix(Y), columns=names)
     else:
-        labels = pd.DataFrame(Y.toarray() if sparse.issparse(Y) else Y, columns=names)
+        labels = pd.DataFrame(as_dense(Y), columns=names)
     return pd.concat([X.reset_index(drop=True), labels], axis=1), names
 
 

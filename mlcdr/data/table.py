@@ -138,8 +138,7 @@ class Table:
 
     def column(self, position: int) -> np.ndarray:
         """The n values of one column."""
-        column = self.values[:, [position]]
-        return np.ravel(column.toarray() if self.is_sparse else column)
+        return np.ravel(as_dense(self.values[:, [position]]))
 
     def divide(self, labels: Sequence[int]) -> tuple[Table, Table]:
         """The features and the labels; `labels`: the positions of these."""
@@ -203,8 +202,12 @@ def stack_rows(parts: Sequence[Matrix]) -> Matrix:
         return parts[0]
     if all(map(sparse.issparse, parts)):
         return sparse.csr_array(sparse.vstack(parts, format="csr"))
-    dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
-    return np.concatenate(dense)
+    return np.concatenate([as_dense(part) for part in parts])
+
+
+def as_dense(matrix: Matrix) -> Any:
+    """A matrix as an array."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def no_labels(X: Matrix) -> np.ndarray:

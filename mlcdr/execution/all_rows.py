@@ -21,7 +21,8 @@ from mlcdr.execution.models import Model
 from mlcdr.execution.tuning import Seen, Tuning, without_tune
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.estimators import build, seeded
-from mlcdr.experiment.model import DatasetSpec, Experiment, MethodSpec, value_text
+from mlcdr.experiment.grouping import group_pairs
+from mlcdr.experiment.model import DatasetSpec, Experiment, MethodSpec, point_texts
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.numerics.moments import Moments
 from mlcdr.results.failures import join_errors
@@ -63,10 +64,8 @@ class Candidates:
             update={"datasets": (spec,), "methods": {method: experiment.methods[method]}},
         )
         data = DataSource.of(spec, experiment.splits).read()
-        by_point: dict[_Point, list[Trial]] = {}
-        for trial in plan(own, data):
-            by_point.setdefault(trial.point, []).append(trial)
-        wanted = {path: value_text(value) for path, value in at.items()}
+        by_point = group_pairs((trial.point, trial) for trial in plan(own, data))
+        wanted = point_texts(at)
         swept = [dict(point) for point in by_point]
         for path, value in wanted.items():
             _check_swept(method, path, value, swept)
@@ -211,7 +210,7 @@ def _tune(
     if point is None:
         failure = f"{trial.method}: no point of the search could be fitted and measured"
         raise UserError(join_errors(failure, choice.errors))
-    return {path: value_text(value) for path, value in point.items()}, without_tune(trial.spec, point)
+    return point_texts(point), without_tune(trial.spec, point)
 
 
 def _join(point: Mapping[str, str]) -> str:

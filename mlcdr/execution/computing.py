@@ -26,8 +26,9 @@ from mlcdr.execution.tuning import Choice, Seen, Tuning
 from mlcdr.execution.warned import Warned
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Split
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.keys import digest, program_version
-from mlcdr.experiment.trials import Trial, TrialResult, by_family, group_by
+from mlcdr.experiment.trials import Trial, TrialResult, by_family
 from mlcdr.methods.contracts import as_dense, warm_up
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
@@ -195,7 +196,7 @@ def _run_group(group: Group, context: _Context) -> Iterator[TrialResult]:
                 yield TrialResult(trial.key, None, changed)
         else:
             trials += family
-    for same_rows in group_by(trials, lambda trial: str(trial.labelled)):
+    for same_rows in group_pairs((str(trial.labelled), trial) for trial in trials).values():
         yield from _run_rows(same_rows, group, context)
 
 

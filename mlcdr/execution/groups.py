@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.warned import Warned
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.trials import Trial, TrialResult, group_by
+from mlcdr.experiment.trials import Trial, TrialResult
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,9 @@ def groups(
     keeping: Keeping | None = None,
 ) -> Iterator[Group]:
     """The trials by split, in order of the splits."""
-    for of_split in group_by(sorted(trials, key=lambda trial: trial.split), lambda trial: trial.split):
-        yield Group(experiment, source, of_split[0].split, tuple(of_split), keeping)
+    by_split = group_pairs((trial.split, trial) for trial in trials)
+    for split in sorted(by_split):
+        yield Group(experiment, source, split, tuple(by_split[split]), keeping)
 
 
 def split_up(groups: Iterable[Group], keys: Set[str]) -> Iterator[Group]:

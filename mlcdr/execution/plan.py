@@ -23,6 +23,7 @@ from mlcdr.execution.groups import Group, groups
 from mlcdr.execution.listener import Listener
 from mlcdr.experiment.data_checks import find_misfits, find_unfit_features
 from mlcdr.experiment.data_source import DataSource, DividedData
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.problems import Problem
@@ -255,14 +256,14 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     done = {key for key, trial in past.items() if trial.status == "done"}
     keeping = Keeping.of(experiment, folder)
     datasets = []
-    shared: dict[str, list[str]] = {}  # line → methods
+    shared: list[tuple[str, str]] = []
     for spec in experiment.datasets:
         part, _ = prepare(experiment, spec, Listener())
         part.pending = _incomplete(part.trials, done, keeping)
         datasets.append(_survey_dataset(part, past))
-        for method, line in _list_shared(part.trials):
-            shared.setdefault(line, []).append(method)
-    lines = [f"{', '.join(dict.fromkeys(names))}: {line}" for line, names in shared.items()]
+        shared += _list_shared(part.trials)
+    by_line = group_pairs((line, method) for method, line in shared)
+    lines = [f"{', '.join(dict.fromkeys(methods))}: {line}" for line, methods in by_line.items()]
     return Survey(folder, pd.DataFrame(datasets), tuple(lines))
 
 

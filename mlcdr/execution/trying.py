@@ -22,10 +22,11 @@ from mlcdr.execution.workers import LocalWorkers
 from mlcdr.experiment.data_checks import Findings
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Splits
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.problems import KeyPath, Problem
-from mlcdr.experiment.trials import Trial, group_by, plan
+from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.component import Component
 from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.results.failures import describe_error, find_frames
@@ -115,7 +116,7 @@ def few_rows(data: DividedData) -> DividedData:
 def _ends(trials: Iterable[Trial], dataset: str) -> list[Trial]:
     """For each method a trial at the first and one at the last point of the sweep, and of its grid, to be tried."""
     chosen: dict[str, Trial] = {}
-    for of_method in group_by(trials, lambda trial: trial.method):
+    for of_method in group_pairs((trial.method, trial) for trial in trials).values():
         for end in (0, -1):
             trial = of_method[end]
             spec = trial.spec

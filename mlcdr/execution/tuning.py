@@ -22,7 +22,7 @@ from mlcdr.execution.rows import Rows
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.division import Integers
 from mlcdr.experiment.families import at_all_sizes, families_of
-from mlcdr.experiment.model import Experiment, MethodSpec, value_text
+from mlcdr.experiment.model import Experiment, MethodSpec, point_texts
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.trials import Trial, TrialResult
 from mlcdr.experiment.tune import Point
@@ -254,8 +254,9 @@ class Tuning:
         # A choice that serves all splits is recorded with what it tried by one of them.
         if self.tune.scope == "split" or self._group.split == 0:
             for point, total in choice.tried.values():
-                tried.append((_texts(point), total / self.tune.n_folds))
-        return replace(score, chosen=_texts(choice.point or {}), tried=tuple(tried))
+                tried.append((tuple(point_texts(point).items()), total / self.tune.n_folds))
+        chosen = tuple(point_texts(choice.point or {}).items())
+        return replace(score, chosen=chosen, tried=tuple(tried))
 
 
 def _share_fits(trials: Sequence[Trial], experiment: Experiment, data: DividedData) -> list[Trial]:
@@ -269,8 +270,3 @@ def _share_fits(trials: Sequence[Trial], experiment: Experiment, data: DividedDa
 def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
     """The method with the values of a grid's point put in, and nothing left to tune."""
     return spec.at(point).model_copy(update={"tune": None})
-
-
-def _texts(point: Point) -> tuple[tuple[str, str], ...]:
-    """A point as a config would write it: (path, value)."""
-    return tuple((path, value_text(value)) for path, value in point.items())

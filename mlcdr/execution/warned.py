@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from mlcdr.errors import escape_control_characters, without_numbers
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.results.failures import join_some
 
 _LONGEST = 200  # characters of a warning's text
@@ -122,11 +123,8 @@ def of_method(name: str) -> None:
 
 def gather(found: Iterable[Warned]) -> list[tuple[Warned, tuple[str, ...]]]:
     """Each kind with its number over all methods, the most frequent first, and the methods that gave it."""
-    kinds: dict[tuple[str, str, str], list[Warned]] = {}
-    for each in found:
-        kinds.setdefault(each.kind, []).append(each)
     gathered = []
-    for same in kinds.values():
+    for same in group_pairs((each.kind, each) for each in found).values():
         whole = replace(same[0], count=sum(each.count for each in same))
         methods = dict.fromkeys(each.method for each in same)
         gathered.append((whole, tuple(methods)))

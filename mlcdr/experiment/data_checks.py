@@ -19,6 +19,7 @@ from typing import Any
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import read_labelled
@@ -246,9 +247,7 @@ class _Part:
         """The sizes that its parts see: for a member with drawn rows and features, the smallest possible sizes."""
         if not self.declared.sizes_members:
             return self.seen
-        tried: dict[str, list[Any]] = {}
-        for parameter, value, _ in varied.get(self.path, ()):
-            tried.setdefault(parameter, []).append(value)
+        tried = group_pairs((parameter, value) for parameter, value, _ in varied.get(self.path, ()))
         rows, features = [], []
         for point in product(*tried.values()):
             member = self._with(dict(zip(tried, point, strict=True)))

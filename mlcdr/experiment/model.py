@@ -264,3 +264,8 @@ def value_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def point_texts(point: Mapping[str, Any]) -> dict[str, str]:
+    """Path → the text of its value (`value_text`)."""
+    return {path: value_text(value) for path, value in point.items()}

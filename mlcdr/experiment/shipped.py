@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mlcdr.data.files import checkout_folder
 from mlcdr.errors import ConfigError, UserError, suggest_name
+from mlcdr.experiment.grouping import group_pairs
 
 _YAML = (".yaml", ".yml")
 
@@ -38,11 +39,8 @@ def shipped_configs() -> dict[str, Path]:
 def shipped_examples() -> dict[str, list[Path]]:
     """The examples by name, sorted; an example is all files of that name: `my_method`, `external/octave_ridge`."""
     folder = shipped_folder("examples")
-    found: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*.*")):
-        if path.is_file() and path.parent.name != "__pycache__":
-            found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), []).append(path)
-    return found
+    files = [path for path in sorted(folder.rglob("*.*")) if path.is_file() and path.parent.name != "__pycache__"]
+    return group_pairs((path.relative_to(folder).with_suffix("").as_posix(), path) for path in files)
 
 
 def find_config(path: Path) -> Path:

@@ -6,14 +6,14 @@ its scores (`mlcdr.experiment.keys`), so a rerun does what is missing and nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.families import families_of
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.keys import program_version, trial_keys, write_split
-from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, value_text
+from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, point_texts, value_text
 from mlcdr.experiment.splits import read_labelled
 
 
@@ -79,7 +79,7 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
             name = str(labelled)
             if name not in splits:
                 splits[name] = [write_split(identity) for identity in data.identities(labelled)]
-            shown = tuple((path, value_text(value)) for path, value in point.items())
+            shown = tuple(point_texts(point).items())
             program = program_version(spec)
             keys = trial_keys(experiment, method, spec, dataset, splits[name])
             for i, key in enumerate(keys):
@@ -89,12 +89,4 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
 
 def by_family(trials: Iterable[Trial]) -> list[list[Trial]]:
     """The trials that one fit serves, together."""
-    return group_by(trials, lambda trial: id(trial.family))
-
-
-def group_by(trials: Iterable[Trial], kind: Callable[[Trial], Any]) -> list[list[Trial]]:
-    """The trials of each kind together, in the order in which the kinds first appear."""
-    kinds: dict[Any, list[Trial]] = {}
-    for trial in trials:
-        kinds.setdefault(kind(trial), []).append(trial)
-    return list(kinds.values())
+    return list(group_pairs((id(trial.family), trial) for trial in trials).values())

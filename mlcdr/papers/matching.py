@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import LABELLED, Experiment, value_text
 from mlcdr.papers.judging import FEWEST, Rules
 from mlcdr.papers.printed import read_settings
@@ -49,10 +50,11 @@ def match_rows(results: Results, cells: pd.DataFrame, rules: Rules) -> list[int]
 
 def list_fitting(results: Results, cells: pd.DataFrame, rules: Rules) -> list[list[int]]:
     """For each printed cell the labels of all rows in `results.summary` that fit it."""
-    rows: dict[_Place, list[int]] = {}
-    for own in results.summary[["dataset", "method", "metric"]].itertuples():
-        place = plain_word(own.dataset), plain_word(own.method), own.metric
-        rows.setdefault(place, []).append(own.Index)
+    summary = results.summary
+    places = zip(
+        map(plain_word, summary["dataset"]), map(plain_word, summary["method"]), summary["metric"], strict=True
+    )
+    rows = group_pairs(zip(places, summary.index, strict=True))
     found = []
     for cell in cells.itertuples():
         fitting = rows.get(_place_of(cell, rules), [])

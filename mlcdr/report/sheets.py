@@ -17,7 +17,7 @@ from mlcdr.results.results import Results
 from mlcdr.tables.cells import mark_best
 from mlcdr.tables.notes import BOLD, Contents, list_notes
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
-from mlcdr.tables.text_format import count_values, format_mean, shorten_path
+from mlcdr.tables.text_format import count_values, format_mean, shorten_paths
 
 _TIMES = {"fit_seconds": "Fitting", "predict_seconds": "Predicting"}
 _MEMORY = "fit_memory"
@@ -70,7 +70,7 @@ def tabulate_numbers(results: Results, dataset: str) -> Sheet:
     for (method, *point), places in group(cells, ["method", *results.swept]):
         shown = [_show_number(results, cell) for cell in places.to_dict("records")]
         rows.append((method, *(value or DASH for value in point), *shown))
-    heads = ["Method", *(shorten_path(path, results.swept) for path in results.swept)]
+    heads = ["Method", *shorten_paths(results.swept)]
     for metric in results.metrics:
         arrow = _ARROWS[results.metric_facts(metric).higher_is_better]
         heads.append(name_metric(results, metric) + arrow)
@@ -123,7 +123,7 @@ def tabulate_choices(results: Results, dataset: str) -> Sheet | None:
     groups = group(chosen, ["method", *paths, "parameter"])["value"]
     for (method, *point, parameter), values in groups:
         rows.append((method, *(value or DASH for value in point), parameter, count_values(values)))
-    heads = ("Method", *(shorten_path(path, paths) for path in paths), "Parameter", "Chosen (how often)")
+    heads = ("Method", *shorten_paths(paths), "Parameter", "Chosen (how often)")
     last = len(heads) - 1
     return make_sheet(f"Tuned parameters of {dataset}", heads, rows, last, left=(last,))
 

@@ -88,7 +88,7 @@ def take_best(
     return scores.loc[sorted(kept)]
 
 
-def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> pd.Series:
+def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> list[float]:
     """Numbers of which the smaller is the better; rounding errors do not count."""
     signs = {}
     for metric in sorted(means["metric"].unique()):
@@ -97,11 +97,7 @@ def _as_losses(means: pd.DataFrame, experiment: Experiment, folder: Path) -> pd.
             raise ResultsError(f"{folder}: {metric!r}: which way it is better is not known, so nothing is the best")
         signs[metric] = -1.0 if higher else 1.0
     losses = means["metric"].astype(object).map(signs) * means["mean"]
-    return losses.astype(float).map(_round)
-
-
-def _round(loss: float) -> float:
-    return round(loss, 12)
+    return [round(loss, 12) for loss in losses.astype(float)]
 
 
 def show_best(

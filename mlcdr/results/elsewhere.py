@@ -212,7 +212,7 @@ class _Match:
         else:
             yield f"The splits of {self.path.name} are its own: means are compared."
         compared = {row.metric for row in kept}
-        found = [self._counterpart(metric) for metric in dict.fromkeys(row.metric for row in rows)]
+        found = map(self._counterpart, dict.fromkeys(row.metric for row in rows))
         differing = dict.fromkeys(each.metric for each in found if each is not None and each.convention)
         names = [name for name in differing if any(label.startswith(name) for label in compared)]
         if names:

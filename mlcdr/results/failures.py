@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlcdr.errors import join_words, plural, without_numbers
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.results.record import Failed, read_failures
 
 _TRACEBACK = "Traceback (most recent call last):"
@@ -32,13 +33,11 @@ def join_errors(what: str, errors: Sequence[str]) -> str:
     """
     if not errors:
         return what
-    kinds: dict[str, list[str]] = {}
-    for error in errors:
-        reason = describe_error(error)
-        kinds.setdefault(without_numbers(reason), []).append(reason)
-    causes = [reasons[0] for reasons in kinds.values()]
+    reasons = map(describe_error, errors)
+    kinds = group_pairs((without_numbers(reason), reason) for reason in reasons)
+    causes = [same[0] for same in kinds.values()]
     if len(causes) > 1:
-        causes = [f"{reasons[0]} ({len(reasons)} times)" for reasons in kinds.values()]
+        causes = [f"{same[0]} ({len(same)} times)" for same in kinds.values()]
     return f"{what}: {'; '.join(causes)}\n\n{errors[0]}"
 
 
@@ -65,10 +64,9 @@ def gather_failures(folder: Path) -> list[Kind]:
     ResultsError
         When the record cannot be read, or there is none.
     """
-    found: dict[tuple[str, str, str], list[Failed]] = {}
-    for failure in read_failures(folder):
-        kind = (failure.dataset, failure.method, describe_error(failure.error))
-        found.setdefault(kind, []).append(failure)
+    found = group_pairs(
+        ((failure.dataset, failure.method, describe_error(failure.error)), failure) for failure in read_failures(folder)
+    )
     return [Kind(*kind, tuple(failures)) for kind, failures in found.items()]
 
 
@@ -94,14 +92,8 @@ class Cause:
 
 def gather_causes(failures: Iterable[Failed]) -> list[Cause]:
     """Failures by cause, in the order of each cause's first."""
-    found: dict[str, list[Failed]] = {}
-    for failure in failures:
-        reason = describe_error(failure.error)
-        found.setdefault(without_numbers(reason), []).append(failure)
-    causes = []
-    for same in found.values():
-        causes.append(Cause(describe_error(same[0].error), tuple(same)))
-    return causes
+    found = group_pairs((without_numbers(describe_error(failure.error)), failure) for failure in failures)
+    return [Cause(describe_error(same[0].error), tuple(same)) for same in found.values()]
 
 
 def join_some(names: Iterable[str], most: int = _NAMED) -> str:
@@ -115,11 +107,11 @@ def join_some(names: Iterable[str], most: int = _NAMED) -> str:
 
 def list_places(failures: Sequence[Failed]) -> list[tuple[str, str]]:
     """Each point (`n_components = 20%`; empty where nothing is swept) with the splits in which it failed."""
-    by_point: dict[str, list[int]] = {}
-    for failure in failures:
-        point = ", ".join(f"{path} = {value}" for path, value in failure.point)
-        by_point.setdefault(point, []).append(failure.split)
-    return [(point, _join_runs(splits)) for point, splits in by_point.items()]
+    places = []
+    for point, splits in group_pairs((failure.point, failure.split) for failure in failures).items():
+        values = ", ".join(f"{path} = {value}" for path, value in point)
+        places.append((values, _join_runs(splits)))
+    return places
 
 
 def _join_runs(numbers: Iterable[int]) -> str:

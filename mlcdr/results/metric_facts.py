@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mlcdr.errors import join_words
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import Experiment
 from mlcdr.metrics import METRICS
 
@@ -87,7 +88,5 @@ def explain_missing(facts: Iterable[MetricFacts]) -> str:
 
 def list_notes(facts: Iterable[MetricFacts]) -> list[str]:
     """The notes that stand below a table: a line for each, headed by the metrics that it is true of."""
-    titles: dict[str, list[str]] = {}
-    for fact in facts:
-        titles.setdefault(fact.note, []).append(fact.title)
+    titles = group_pairs((fact.note, fact.title) for fact in facts)
     return [f"{_capitalise(join_words(of))}: {note}" for note, of in titles.items() if note]

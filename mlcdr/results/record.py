@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mlcdr.errors import ResultsError
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.results.part import RunPart, part_of
 from mlcdr.results.record_file import DONE, FAILED, PLACE, NoRecord, Point, fetch, read_plan, reading, rows
 from mlcdr.results.store import started, this_host
@@ -260,21 +261,21 @@ def _describe_parts(record: Record) -> dict[RunPart, Run | None]:
 
 def _count(record: Record) -> list[Counts]:
     """The counts of each method on each data set, from a record with the columns `dataset`, `crash` and `seconds`."""
-    found: dict[tuple[str, str], list[str]] = {}  # what each trial is
-    for key, dataset, method in record.planned:
-        row = record.trials.get(key)
-        state = "pending"
-        if row is not None:
-            _, state, _, crash, _ = row
-            if state == "failed" and crash:
-                state = "crashed"
-        found.setdefault((dataset, method), []).append(state)
+    found = group_pairs(((dataset, method), _state_of(record, key)) for key, dataset, method in record.planned)
     counts = []
     for place, states in found.items():
         crashed = states.count("crashed")
         failed = states.count("failed") + crashed
         counts.append(Counts(*place, len(states), states.count("done"), failed, crashed, states.count("pending")))
     return counts
+
+
+def _state_of(record: Record, key: str) -> str:
+    """What a trial is: `pending`, `done`, `failed`, or `crashed`."""
+    if key not in record.trials:
+        return "pending"
+    _, state, _, crash, _ = record.trials[key]
+    return "crashed" if state == "failed" and crash else str(state)
 
 
 def _describe_run(
@@ -328,10 +329,7 @@ def read_statuses(folder: Path) -> dict[str, Past]:
 
 def mean_seconds(timed: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     """Data set → mean seconds of a trial, of the (data set, seconds) of those that were timed."""
-    found: dict[str, list[float]] = {}
-    for dataset, seconds in timed:
-        if seconds is not None:
-            found.setdefault(dataset, []).append(seconds)
+    found = group_pairs((dataset, seconds) for dataset, seconds in timed if seconds is not None)
     return {dataset: fsum(seconds) / len(seconds) for dataset, seconds in found.items()}
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 import pandas as pd
 
 from mlcdr.errors import join_words
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.splits import KFold, Shuffle, number_of_splits
 from mlcdr.results import metric_facts
 from mlcdr.results.best import tuned_paths
@@ -165,10 +166,7 @@ def _explain_dashes(contents: Contents) -> Iterator[str]:
     if len(contents.numbers) == len(contents.cells):
         return
     yield f"{DASH}: {metric_facts.explain_missing(contents.facts)}."
-    by_path: dict[str, list[str]] = {}
-    for path, value in contents.results.without_result:
-        by_path.setdefault(path, []).append(value)
-    for path, values in by_path.items():
+    for path, values in group_pairs(contents.results.without_result).items():
         yield f"No method has a result at {shorten_path(path, contents.results.swept)} = {', '.join(values)}."
 
 

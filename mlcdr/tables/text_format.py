@@ -76,12 +76,15 @@ def shorten_path(path: str, swept: Sequence[str]) -> str:
     return path if len(same) > 1 else last
 
 
+def shorten_paths(swept: Sequence[str]) -> list[str]:
+    """The short names of all swept paths."""
+    return [shorten_path(path, swept) for path in swept]
+
+
 def say_where(point: Sequence[str], swept: Sequence[str]) -> str:
     """` at n_components = 20%`: the values of the swept paths, but for those that are empty; nothing without any."""
-    values = []
-    for path, value in zip(swept, point, strict=True):
-        if value:
-            values.append(f"{shorten_path(path, swept)} = {value}")
+    named = zip(shorten_paths(swept), point, strict=True)
+    values = [f"{path} = {value}" for path, value in named if value]
     return f" at {', '.join(values)}" if values else ""
 
 

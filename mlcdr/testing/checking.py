@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mlcdr.errors import UserError, without_numbers
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.testing import laws
 from mlcdr.testing.exceptions import DoesNotApply, Violation, describe_exception, find_file, find_place
 from mlcdr.testing.subject import Subject
@@ -87,10 +88,7 @@ def _fail(held: Outcome, failure: Exception, subject: Subject) -> Outcome:
 
 def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
     """The failures, those of one cause together, the cause of most failures first."""
-    groups: dict[str, list[Outcome]] = {}
-    for each in outcomes:
-        if each.verdict == "FAILED":
-            groups.setdefault(each.cause, []).append(each)
+    groups = group_pairs((each.cause, each) for each in outcomes if each.verdict == "FAILED")
     return sorted(groups.values(), key=_count_laws, reverse=True)
 
 

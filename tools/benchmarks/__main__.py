@@ -38,7 +38,9 @@ FAILED = "FAILED"
 
 def updated(before: list[Ratio], found: list[Ratio]) -> list[Ratio]:
     """What is stored, with what was found in the place of the same benchmark's and data set's, in the order of all."""
-    places = [(benchmark, data) for benchmark, own in BENCHMARKS.items() for data in own]
+    places: list[tuple[str, str]] = []
+    for benchmark, own in BENCHMARKS.items():
+        places += [(benchmark, data) for data in own]
     again = {(ratio.benchmark, ratio.data) for ratio in found}
     kept = [ratio for ratio in before if (ratio.benchmark, ratio.data) not in again]
     return sorted(kept + found, key=lambda ratio: places.index((ratio.benchmark, ratio.data)))

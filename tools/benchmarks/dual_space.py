@@ -13,6 +13,8 @@ The label sets of both must be the same, cell by cell.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import scipy.linalg
 
@@ -76,7 +78,8 @@ def loop(X, Y, train, test):
     """The cells of a fold by a plain loop, in the order of the sweep."""
     shares = [float(share[:-1]) / 100 for share in SHARES]
     d, K = X.shape[1], Y.shape[1]
-    return [cell(X[train], Y[train], X[test], round(p * d), round(q * K)) for p in shares for q in shares]
+    sizes = itertools.product(shares, repeat=2)
+    return [cell(X[train], Y[train], X[test], round(p * d), round(q * K)) for p, q in sizes]
 
 
 def measure(name: str) -> list[Ratio]:

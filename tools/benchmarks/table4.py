@@ -37,7 +37,7 @@ from mlcdr.methods.dual_space.idsr import IDSR
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.separate import Separate
 from mlcdr.numerics.moments import Moments
-from mlcdr.tables.sheet import Sheet, text
+from mlcdr.tables.sheet import make_sheet
 from tools.benchmarks.measuring import least
 
 
@@ -123,13 +123,13 @@ def main() -> None:
                 predicted = math.log2(cost(larger) / cost(problem))
                 measured = math.log2(seconds(name, larger, repeats) / base)
                 cells.append(f"{predicted:.2f} / {measured:.2f}")
-            rows.append(tuple(map(text, cells)))
+            rows.append(cells)
     header = ("Method", "seconds", "ns a product", *doubled(problem))
     caption = (
         f"Growth exponents of learning time, predicted / measured, from N = {problem.n}, M = {problem.m}, "
         f"L = {problem.labels}, K = {problem.k}, D = {problem.d}, one size doubled at a time"
     )
-    print(Sheet(text(caption), tuple(map(text, header)), tuple(rows), 1).terminal(120))
+    print(make_sheet(caption, header, rows, 1).terminal(120))
 
 
 if __name__ == "__main__":
