@@ -63,7 +63,7 @@ _PROTOCOL = (
     "rows by micro F1 over a full grid, and one threshold rule, by which a label is predicted for the share of rows "
     "that has it in training. The rule does not apply to CLEMS, which predicts whole label sets, chosen for F1, and no "
     "scores, nor to reductions with their authors' learner (`… + SVM`), which decide by themselves: these stand beside "
-    "their learner alone (`…, own threshold`).\n"
+    "their learner alone (`… (own threshold)`).\n"
 )
 
 
