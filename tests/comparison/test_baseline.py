@@ -69,7 +69,7 @@ def test_a_loss_is_a_regression_whichever_way_is_better(tmp_path, metric, sign):
     assert list(got.regressions["method"]) == ["A"]
     assert list(got.cells["effect"]) == [-1.0, 1.0, 0.0]
     shown = got.terminal(120)
-    assert "1 worse, 1 better, 1 unchanged" in shown
+    assert "1 worse, 1 better, 1 unchanged" in " ".join(shown.split())  # the caption has paths, and is wrapped
     assert [line.split()[1] for line in shown.splitlines() if line.startswith("d ")] == ["A", "B"]
 
 
