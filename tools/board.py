@@ -28,6 +28,7 @@ from mlcdr.comparison.statistics import (
 )
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.method import MethodSpec
+from mlcdr.experiment.model import value_text
 from mlcdr.methods import registry
 from mlcdr.methods.registry import UnknownComponent
 from mlcdr.papers.board import is_own_row
@@ -47,8 +48,8 @@ SURE = 0.95
 
 NOISE = "macro_auc"
 TIME = "fit_seconds"
-_SIZES = (".n_components", ".n_features", ".n_labels")  # how a parameter ends that is one
-_ALL = ("100%", "")  # of a grid: all dimensions that a method has
+_SIZES = (".n_components", ".n_features", ".n_labels")  # how the path of a size ends
+_ALL = ("100%", "1.0", "")  # all dimensions that a method has, as a grid may write it
 _PLACES = 9  # of a difference: the record has means to six digits, and the rest is rounding, which must break no tie
 
 ALONE = "learner alone"
@@ -321,12 +322,21 @@ def _count_all_kept(every: Sequence[Results]) -> pd.DataFrame:
     """`Board.all_kept`; of two runs with the same cell the first counts."""
     whole = pd.DataFrame()
     for each in every:
-        sizes = each.chosen[each.chosen["parameter"].str.endswith(_SIZES)]
-        kept = sizes.assign(kept=sizes["value"].isin(_ALL)).astype({"dataset": object, "method": object})
-        shares = kept.pivot_table("kept", "dataset", ["method", "parameter"])
-        shares = shares.loc[:, shares.any()].droplevel("parameter", axis="columns")
-        whole = whole.combine_first(shares.loc[:, ~shares.columns.duplicated(keep=False)])
+        shares = {}
+        for method, spec in each.experiment.methods.items():
+            own = each.chosen[(each.chosen["method"] == method) & (each.chosen["parameter"] == _find_size(spec))]
+            shares[method] = own["value"].isin(_ALL).groupby(own["dataset"].astype(object)).mean()
+        whole = whole.combine_first(pd.DataFrame(shares))
     return whole
+
+
+def _find_size(method: MethodSpec) -> str:
+    """The path of the one size that a search chooses, if it may choose all dimensions; else empty."""
+    grid = method.tune.grid if method.tune else {}
+    sizes = [path for path in grid if path.endswith(_SIZES)]
+    if len(sizes) != 1 or not set(map(value_text, grid[sizes[0]])).intersection(_ALL):
+        return ""
+    return sizes[0]
 
 
 # -------------------------------------------------------------------- when a reduction pays

@@ -62,8 +62,8 @@ _PROTOCOL = (
     "one protocol ([its config](../configs/board.yaml)): five stratified folds, everything tuned inside the training "
     "rows by micro F1 over a full grid, and one threshold rule, by which a label is predicted for the share of rows "
     "that has it in training. The rule does not apply to CLEMS, which predicts whole label sets, chosen for F1, and no "
-    "scores, nor to reductions with their authors' learner (`… + SVM`), which decide by themselves: these stand beside "
-    "their learner alone (`… (own threshold)`).\n"
+    "scores, nor to reductions with their authors' learner (`… + SVM`), which decide by themselves: these stand next "
+    "to their learner alone (`… (own threshold)`).\n"
 )
 
 
@@ -134,11 +134,11 @@ def _find(board: Board) -> str:
     found.append(
         f"{_say(board, best)} has the largest mean difference to it, {mean}: better on {wins}, worse on {losses}."
     )
-    shares = {method: board.share_all_kept(method, board.datasets) for method in board.reductions}
-    of_labels = [share for method, share in shares.items() if board.families[method] == LABELS and share >= 0]
-    if of_labels:
-        kept = f"{sum(of_labels) / len(of_labels):.0%}".replace("%", " %")
-        found.append(f"Label spaces keep all dimensions, which is no reduction, in {kept} of the splits.")
+    spaces = [method for method in board.reductions if board.families[method] == LABELS]
+    kept = pd.Series([board.share_all_kept(method, board.datasets) for method in spaces], dtype=float).dropna()
+    if len(kept):
+        shown = _show_percent(kept.mean())
+        found.append(f"Label spaces keep all dimensions, which is no reduction, in {shown} of the splits.")
     ranks = board.rank(MAIN, board.datasets)
     test = board.test(MAIN, board.datasets)
     if test is not None:
@@ -194,7 +194,8 @@ def _standing(board: Board, datasets: Sequence[str]) -> Sheet:
             row.append(f"{ranks[metric][method]:.1f}" if method in ranks[metric] else NOTHING)
         row.append(_show_ratio(board.time_ratio(method, datasets)))
         row.append(_show_memory(board.memory_of(method, datasets[-1])))
-        row.append(_show_share(board.share_all_kept(method, datasets)))
+        share = board.share_all_kept(method, datasets)
+        row.append(NOTHING if math.isnan(share) else _show_percent(share))
         compared = None if method == board.against else board.compare(method, board.against, MAIN, datasets)
         row += _show_gain(compared)
         row += _show_likely(compared)
@@ -221,8 +222,8 @@ def _show_memory(megabytes: float) -> str | Text:
     return NOTHING if math.isnan(megabytes) else f"{megabytes:.0f}"
 
 
-def _show_share(share: float) -> str | Text:
-    return NOTHING if math.isnan(share) else f"{share:.0%}".replace("%", " %")
+def _show_percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _show_gain(compared: Against | None) -> list[str]:

@@ -66,7 +66,7 @@ _LEGEND = (
 _DETAILS = "Details of the findings"
 _ABOUT_FINDINGS = """\
 This page is for the authors of four works on multi-label dimension reduction, and for all who use their numbers. We
-computed the tables of these works anew, with a program of our own. Most of the printed numbers come out: the
+computed the tables of these works again, with a program of our own. Most of the printed numbers come out: the
 [gallery](gallery.md) has every cell, and [claim by claim](claims.md) every sentence that compares or counts. This page
 has what else was found: where the text does not lead to the printed numbers, what does; and where numbers contradict
 each other. The most important findings come first.

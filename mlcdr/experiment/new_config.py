@@ -233,7 +233,9 @@ def _list_sizes(methods: Iterable[dict[str, Any]]) -> list[str]:
     """The path of each parameter that is the number of label dimensions of a method."""
     paths = []
     for method in methods:
-        for family in filter(method.__contains__, ("dual_space", "label_space")):
+        for family in ("dual_space", "label_space"):
+            if family not in method:
+                continue
             space = registry.find_declaration(family, method[family])
             if space.size_parameter in space.parameters:
                 paths.append(f"{family}.{space.size_parameter}")

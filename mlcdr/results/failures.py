@@ -107,8 +107,9 @@ def join_some(names: Iterable[str], most: int = _NAMED) -> str:
 
 def list_places(failures: Sequence[Failed]) -> list[tuple[str, str]]:
     """Each point (`n_components = 20%`; empty where nothing is swept) with the splits in which it failed."""
+    by_point = group_pairs((failure.point, failure.split) for failure in failures)
     places = []
-    for point, splits in group_pairs((failure.point, failure.split) for failure in failures).items():
+    for point, splits in by_point.items():
         values = ", ".join(f"{path} = {value}" for path, value in point)
         places.append((values, _join_runs(splits)))
     return places

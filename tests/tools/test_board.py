@@ -175,16 +175,26 @@ def test_the_memory_is_that_on_the_last_data_set_of_a_group(tmp_path):
     assert re.findall(r"<td[^>]*>(.*?)</td>", rows["ridge"])[place] == "–", "it was not measured"
 
 
-def test_all_kept_is_the_share_of_the_splits_that_chose_all_dimensions(tmp_path):
+def test_all_kept_is_the_share_of_the_splits_that_chose_all_dimensions(tmp_path, monkeypatch):
+    size, sizes = "label_space.n_components", ["dual_space.n_features", "dual_space.n_labels"]
+    grids = {
+        "PLST": {size: ["20%", "100%"], "learner.alpha": [1, 2]},
+        "CPLST": {size: ["20%", "50%"]},
+        "DDSR": {path: ["20%", "100%"] for path in sizes},
+        "PCA": {"feature_space.1.n_components": [5, None]},
+    }
+    for method, grid in grids.items():
+        monkeypatch.setitem(METHODS, method, METHODS[method] | {"tune": {"grid": grid, "metric": "micro_f1"}})
     store(tmp_path, "board", METHODS)
-    size = "label_space.n_components"
-    chosen = [("a", "PLST", size, "100%", 3), ("a", "PLST", size, "20%", 1), ("b", "PLST", size, "50%", 4)]
+    chosen = [("a", "PLST", size, "100%", 3), ("a", "PLST", size, "20%", 1), ("b", "PLST", size, "20%", 4)]
     chosen += [("a", "CPLST", size, "50%", 4), ("a", "PLST", "learner.alpha", "1", 4)]
-    features = [("a", "DDSR", f"dual_space.n_{what}", "100%", 4) for what in ("features", "labels")]
-    rows = pd.DataFrame([*chosen, *features], columns=["dataset", "method", "parameter", "value", "n"])
+    chosen += [("a", "DDSR", path, "100%", 4) for path in sizes]
+    chosen += [("a", "PCA", "feature_space.1.n_components", "5", 4)]
+    rows = pd.DataFrame(chosen, columns=["dataset", "method", "parameter", "value", "n"])
     rows.to_csv(tmp_path / "board" / "board" / "chosen.csv", index=False)
     board = make_board(read_record(tmp_path))
     assert board.share_all_kept("PLST", ["a", "b", "c"]) == pytest.approx((3 / 4 + 0) / 2)
+    assert board.share_all_kept("PCA", ["a"]) == 0, "it could have kept all"
     assert math.isnan(board.share_all_kept("CPLST", ["a"])), "its grid does not have all dimensions"
     assert math.isnan(board.share_all_kept("DDSR", ["a"])), "it has two sizes"
     assert "which is no reduction, in 38 % of the splits" in board_page.board_page(board)
