@@ -2,7 +2,7 @@
 
 The runs are those of the configs `board`, `board_large` and the like, which have one protocol, and the rows that people
 contribute, which are under the same folder of the record. Not every method has results on every data set: methods are
-ranked on groups of data sets, those of each config, and a method is ranked in a group if it has results on all of it.
+ranked on groups of data sets, and a method is ranked in a group if it has results on all of it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,8 @@ class Board:
     contributed : frozenset
         The methods that are not of the configs that come with mlcdr.
     groups : tuple of tuple of str
-        The data sets of each config that have results, those of `BOARD` first; configs on the same ones are one group.
+        The data sets of `BOARD` that have results; then those of each other config, with those of `BOARD` if it adds
+        to them. Configs on the same ones are one group.
     times : frame
         Data sets × methods: time of a fit in that of `against` in the same run; NaN where the run lacks one of the two.
     memory : frame
@@ -237,10 +238,18 @@ class Board:
         """The mean over data sets of `all_kept`; NaN if it is not known."""
         return float(self.all_kept.reindex(index=list(datasets), columns=[method])[method].mean())
 
-    @property
-    def reductions(self) -> list[str]:
-        """The ranked methods that reduce something, by average rank."""
-        return [method for method in self.rank(MAIN, self.datasets).index if self.families[method] != ALONE]
+    def list_reductions(self, datasets: Sequence[str]) -> list[str]:
+        """The methods that reduce something and have results on all of these data sets, by average rank."""
+        return [method for method in self.rank(MAIN, datasets).index if self.families[method] != ALONE]
+
+    def list_verdicts(self, datasets: Sequence[str]) -> dict[str, list[str]]:
+        """The reductions by what is said of them against no reduction on these data sets, each list by average rank."""
+        verdicts: dict[str, list[str]] = {}
+        for method in self.list_reductions(datasets):
+            compared = self.compare(method, self.against, MAIN, datasets)
+            if compared is not None:
+                verdicts.setdefault(compared.verdict, []).append(method)
+        return verdicts
 
     def facts(self) -> pd.DataFrame:
         """Data sets × n, d, K, density, d/n and noise; NaN where no manifest has it.
@@ -296,11 +305,23 @@ def make_board(runs: Sequence[StoredRun], memory: pd.DataFrame | None = None) ->
         against=str(against),
         families=families,
         contributed=frozenset(contributed),
-        groups=tuple(dict.fromkeys(_list_datasets(each) for each in configs.values())),
+        groups=_group_datasets(list(configs.values())),
         times=_compare_times(ours, str(against)),
         memory=pd.DataFrame() if memory is None else memory,
         all_kept=_count_all_kept(ours),
     )
+
+
+def _group_datasets(configs: Sequence[Results]) -> tuple[tuple[str, ...], ...]:
+    """`Board.groups`; the results of `BOARD` come first."""
+    first = _list_datasets(configs[0])
+    groups = [first]
+    for each in configs[1:]:
+        own = _list_datasets(each)
+        if not set(own).issubset(first):
+            own = tuple(dict.fromkeys([*first, *own]))
+        groups.append(own)
+    return tuple(dict.fromkeys(groups))
 
 
 def _list_datasets(results: Results) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ _SHORT = {
     "one_error": "one error",
 }
 _OF_FAMILIES = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "label_ranking_average_precision")
+_NOT_BETTER = ("worse", "the same", "not decided")
 _NAMED = 8
 _LINEAR = 0.02  # gains up to this are drawn to scale
 _TICKS = (-0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -107,34 +108,31 @@ def _list_datasets(datasets: Sequence[str]) -> str:
 
 def _find(board: Board) -> str:
     """Whether reductions are better than none, and what the ranks show: for the first screen."""
-    verdicts: dict[str, list[str]] = {}
-    for method in board.reductions:
-        compared = board.compare(method, board.against, MAIN, board.datasets)
-        if compared is not None:
-            verdicts.setdefault(compared.verdict, []).append(method)
-    if not verdicts:
+    reductions = board.list_reductions(board.datasets)
+    if not reductions:
         return "No reduction has results on all data sets yet."
-    n_reductions = plural(len(board.reductions), "reduction")
+    verdicts = board.list_verdicts(board.datasets)
+    n_reductions = plural(len(reductions), "reduction")
     n_datasets = plural(len(board.datasets), "data set")
     better = [_say(board, method) for method in verdicts.get("better", ())]
     lead = f"None of {n_reductions} is shown to be better in micro F1 than ridge regression without one"
     if better:
         verb = "is" if len(better) == 1 else "are"
         lead = f"{len(better)} of {n_reductions} {verb} better in micro F1 than ridge regression without one"
-    counts = [f"{len(verdicts.get(each, ()))} are {each}" for each in ("worse", "the same", "not decided")]
     named = f": {join_some(better, _NAMED)}" if better else ""
+    counts = _count(verdicts, _NOT_BETTER)
     found = [
-        f"**{lead}** (`{board.against}`, on {n_datasets}){named}; {join_words(counts)} (Bayesian signed-rank test; "
+        f"**{lead}** (`{board.against}`, on {n_datasets}){named}; {counts} (Bayesian signed-rank test; "
         f"differences below {ROPE} count as equal, and a verdict needs a probability of {SURE})."
     ]
-    gains = {method: board.gains(method, board.against, MAIN, board.datasets) for method in board.reductions}
+    gains = {method: board.gains(method, board.against, MAIN, board.datasets) for method in reductions}
     best = max(gains, key=lambda method: float(gains[method].mean()))
     mean = signed(float(gains[best].mean()), 4)
     wins, losses = int((gains[best] > 0).sum()), int((gains[best] < 0).sum())
     found.append(
         f"{_say(board, best)} has the largest mean difference to it, {mean}: better on {wins}, worse on {losses}."
     )
-    spaces = [method for method in board.reductions if board.families[method] == LABELS]
+    spaces = [method for method in reductions if board.families[method] == LABELS]
     kept = pd.Series([board.share_all_kept(method, board.datasets) for method in spaces], dtype=float).dropna()
     if len(kept):
         shown = _show_percent(kept.mean())
@@ -143,7 +141,20 @@ def _find(board: Board) -> str:
     test = board.test(MAIN, board.datasets)
     if test is not None:
         found.append(_describe_ranks(board, ranks, *test))
+    larger = [datasets for datasets in board.groups if len(datasets) > len(board.datasets)]
+    found += [_describe_verdicts(board, datasets) for datasets in larger]
     return " ".join(found)
+
+
+def _describe_verdicts(board: Board, datasets: Sequence[str]) -> str:
+    """What is said of the reductions that have results on more data sets than the first."""
+    reductions = plural(len(board.list_reductions(datasets)), "reduction")
+    verdicts = board.list_verdicts(datasets)
+    return f"Of {reductions} on {plural(len(datasets), 'data set')}, {_count(verdicts, ('better', *_NOT_BETTER))}."
+
+
+def _count(verdicts: Mapping[str, Sequence[str]], kinds: Sequence[str]) -> str:
+    return join_words([f"{len(verdicts.get(each, ()))} are {each}" for each in kinds])
 
 
 def _describe_ranks(board: Board, ranks: pd.Series, friedman: Friedman, cd: float) -> str:
