@@ -68,8 +68,8 @@ _ABOUT_FINDINGS = """\
 This page is for the authors of four works on multi-label dimension reduction, and for all who use their numbers. We
 computed the tables of these works again with mlcdr, and most of the printed numbers agree: the [gallery](gallery.md)
 has every cell, and [claim by claim](claims.md) every sentence that compares methods or gives a number. This page has
-the rest: where the settings of the text do not give the printed numbers, which settings do; and where numbers contradict
-each other. The most important findings come first.
+the rest: where the settings of the text do not give the printed numbers, which settings do; and where numbers
+contradict each other. The most important findings come first.
 
 Nothing here is meant as blame. A text cannot hold every setting of an experiment, and most of this could be found only
 because the authors describe their experiments in detail, or published their programs. We may be wrong, too, and will
