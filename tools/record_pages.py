@@ -66,24 +66,24 @@ _LEGEND = (
 _DETAILS = "Details of the findings"
 _ABOUT_FINDINGS = """\
 This page is for the authors of four works on multi-label dimension reduction, and for all who use their numbers. We
-computed the tables of these works again, with a program of our own. Most of the printed numbers come out: the
-[gallery](gallery.md) has every cell, and [claim by claim](claims.md) every sentence that compares or counts. This page
-has what else was found: where the text does not lead to the printed numbers, what does; and where numbers contradict
-each other. The most important findings come first.
+computed the tables of these works again with mlcdr, and most of the printed numbers agree: the [gallery](gallery.md)
+has every cell, and [claim by claim](claims.md) every sentence that compares methods or gives a number. This page has
+the rest: where the settings of the text do not give the printed numbers, which settings do; and where numbers
+contradict each other. The most important findings come first.
 
 Nothing here is meant as blame. A text cannot hold every setting of an experiment, and most of this could be found only
 because the authors describe their experiments in detail, or published their programs. We may be wrong, too, and will
 correct what is.
 
 **How a cell is judged.** A cell is one printed number. It agrees if it differs from ours by no more than three standard
-errors of the difference, those of both numbers over the splits, or by no more than 0.0005. Some tables have a rule of
-their own, which stands above the table in the gallery. In most tables of the thesis the limit is two standard errors,
+errors of the difference of the two means over the splits, or by no more than 0.0005. Some tables have a rule of their
+own, which stands above the table in the gallery. In most tables of the thesis the limit is two standard errors,
 or two of the printed standard deviations. Where no spread is printed, the deviation of our own repetitions of the
 experiment takes its place. Some cells are not judged, for a reason that the gallery gives; times of other machines
 never are.
 
-**Settings.** Where a work does not state a setting, it was taken from the authors' programs, or it is that of the one
-protocol that gives a whole table. No setting was chosen for a single cell.
+**Settings.** Where a work does not state a setting, it was taken from the authors' programs, or it is the one with
+which a whole table agrees. No setting was chosen for a single cell.
 
 **The commands** need the data sets: `mlcdr datasets fetch --all --folds`. After each is the CPU time of the stored run.
 [A notebook](../examples/errata.ipynb), which `mlcdr example errata` copies, shows three of the findings in less than a

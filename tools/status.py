@@ -124,7 +124,7 @@ class Status:
         configured = [each for each in self.found if not each.variant] or self.found
         judged = pd.concat([each.comparison.cells for each in configured])
         n, beyond, expected = count_beyond(judged)
-        far = (f"{beyond[z]} beyond {z} standard errors (by chance: {expected[z]:.0f})" for z in (2, 3))
+        far = (f"{beyond[z]} differ by over {z} standard errors (by chance: {expected[z]:.0f})" for z in (2, 3))
         return (
             f"Of {n} judged cells with a standard error, {' and '.join(far)}. The cells of a data set "
             "share their splits, so they are not independent, and the counts vary more than those of independent cells."

@@ -28,7 +28,7 @@ def new_method(
     name: Annotated[str, argument("NAME", "Of the file, such as my_reducer; its class is MyReducer.")],
     part: Annotated[
         str | None,
-        option("label_space|feature_space|selector|learner|classifier|threshold|metric", "What it is to be."),
+        option("label_space|feature_space|selector|learner|classifier|threshold|metric", "What it is to be; needed."),
     ] = None,
 ) -> None:
     """Write the file of a method of your own.
