@@ -162,7 +162,7 @@ def _choose_methods(config: Path, methods: Sequence[str] | None) -> list[str]:
     if not methods:
         return []
     from mlcdr.api.loading import import_from_here
-    from mlcdr.experiment.rows import choose_methods
+    from mlcdr.experiment.method_choice import choose_methods
 
     import_from_here()
     return choose_methods(config, methods)

@@ -1,6 +1,6 @@
 """Data sets in memory: found by name or path, read from files, encoded as X and Y, cached, or generated.
 
-Of this package, it imports only `mlcdr.errors`, `mlcdr.lazy_numpy` and `mlcdr.whole_files`.
+May import numerics, `csv_files`, `whole_files`, `lazy_numpy` and errors; nothing of configs, methods or results.
 
 Every form comes to two tables (`table`), of features and of labels, which one encoder (`encoding`) makes X and Y.
 

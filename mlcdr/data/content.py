@@ -14,7 +14,7 @@ from scipy import sparse
 from mlcdr.data.forms import MEMORY, check_form_options, option_problems
 from mlcdr.data.lines import Line
 from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Origins, as_dense, frame_in_memory
+from mlcdr.data.table import Matrix, Origins, as_dense, frame_in_memory, stored_values
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, escape_control_characters
 from mlcdr.numerics.entry import check_index
@@ -110,8 +110,7 @@ class Dataset:
         """What X contains: numbers, numbers and missing values (NaN; "gaps"), or texts."""
         if is_texts(self.X):
             return "texts"
-        entries = self.X.data if sparse.issparse(self.X) else self.X
-        return "gaps" if self.missing and np.isnan(entries).any() else "numbers"
+        return "gaps" if self.missing and np.isnan(stored_values(self.X)).any() else "numbers"
 
     @classmethod
     def of(

@@ -120,8 +120,8 @@ def encode_dates_as(frame: pd.DataFrame, dates: Mapping[str, Sequence[str]], ori
     return pd.DataFrame(columns, index=frame.index) if dates else frame
 
 
-def names_of(dates: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The columns that are made of dates → the column of dates."""
+def find_date_columns(dates: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Each column that `encode_dates` made → the column of dates that it is made of."""
     found: dict[str, str] = {}
     for name, parts in dates.items():
         found |= {_name(name, part): name for part in parts}

@@ -14,7 +14,7 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.content import Dataset
 from mlcdr.data.lines import Line, fail, list_values, quote
-from mlcdr.data.table import Matrix, Origins, Table, take
+from mlcdr.data.table import Matrix, Origins, Table, stored_values, take
 from mlcdr.data.texts import Texts, is_texts
 from mlcdr.errors import DataError
 from mlcdr.numerics.label_forms import NotALabel, as_indicators
@@ -207,14 +207,9 @@ def _indicate(values: np.ndarray, codes: Sequence[float | None]) -> np.ndarray:
 # -------------------------------------------------------------------- checks of cells, and missing values
 
 
-def _entries(matrix: Matrix) -> np.ndarray:
-    """The values of a dense matrix, or those that a sparse one stores."""
-    return matrix.data if sparse.issparse(matrix) else matrix
-
-
-def first_cell(matrix: Matrix, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int] | None:
+def _first_cell(matrix: Matrix, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int] | None:
     """Row and column of the first entry, row by row, for which `wrong` is true; it must be false for 0."""
-    found = wrong(_entries(matrix))
+    found = wrong(stored_values(matrix))
     if not found.any():
         return None
     at = int(found.argmax())
@@ -273,13 +268,13 @@ def fill(X: Matrix, sources: Sequence[str], origins: Origins, missing: Missing, 
     """
     if is_texts(X):
         return _count_empty_texts(X, sources[0], origins, missing)
-    infinite = first_cell(X, np.isinf)
+    infinite = _first_cell(X, np.isinf)
     if infinite is not None:
         row, column = infinite
         origins.fail(
             row, f"feature {quote(sources[column])} has a value that is infinite, or too large for a 64-bit number"
         )
-    entries = _entries(X)
+    entries = stored_values(X)
     gaps = np.isnan(entries)
     columns = X.indices[gaps] if sparse.issparse(X) else np.nonzero(gaps)[1]
     counts = np.bincount(columns, minlength=X.shape[1])
@@ -304,7 +299,7 @@ def _refuse_gaps(
     X: Matrix, sources: Sequence[str], origins: Origins, found: Mapping[str, int], remedy: str
 ) -> NoReturn:
     """Raise MissingValueError about the first missing value, with the number of all of them and a remedy."""
-    cell = first_cell(X, np.isnan)
+    cell = _first_cell(X, np.isnan)
     assert cell is not None
     row, column = cell
     each = [f"{name} ({count})" for name, count in found.items()]

@@ -183,7 +183,7 @@ def _locate_path(text: str, part: Part) -> DataFiles:
 def _locate_name(wanted: str, part: Part) -> DataFiles:
     name = short_name(wanted, part)
     incomplete: list[DataError] = []
-    for folder in _list_folders():
+    for folder in _list_dataset_folders():
         if folder.name.casefold() == name.casefold():
             try:
                 return _choose_in_folder(folder, short_name(folder.name), part)
@@ -216,7 +216,7 @@ def find_folder(name: str) -> Path | None:
 def list_own() -> list[DataFiles]:
     """The data sets in the data folders that are not in the catalogue, each once, in the order of the folders."""
     found: dict[str, DataFiles] = {}
-    for folder in _list_folders():
+    for folder in _list_dataset_folders():
         name = folder.name.casefold()
         if find(name) is None and name not in found:
             with contextlib.suppress(DataError, OSError):
@@ -224,7 +224,7 @@ def list_own() -> list[DataFiles]:
     return list(found.values())
 
 
-def _list_folders() -> Iterator[Path]:
+def _list_dataset_folders() -> Iterator[Path]:
     """The folders within the data folders, one for each data set."""
     for folder in data_folders():
         children = sorted(folder.iterdir()) if folder.is_dir() else []

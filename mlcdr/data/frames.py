@@ -125,11 +125,12 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
             file = ipc.open_file(path)
             schema = file.schema
             found = map(file.get_batch, range(file.num_record_batches))
+        bytes_a_row = 0
         for column, kind in zip(schema.names, schema.types, strict=True):
-            if types.is_nested(kind) and not _is_list_of_words(types, kind):
+            is_nested = types.is_nested(kind)
+            if is_nested and not _is_list_of_words(types, kind):
                 fail(path, f"column {quote(column)} holds {str(kind)[:60]}; numbers, words and lists of words are read")
-        kinds = [types.is_nested(kind) for kind in schema.types]
-        bytes_a_row = sum(_BYTES_NESTED if is_nested else _BYTES_A_CELL for is_nested in kinds)
+            bytes_a_row += _BYTES_NESTED if is_nested else _BYTES_A_CELL
         for batch in found:
             size += max(batch.nbytes, bytes_a_row * batch.num_rows)  # a bit or less in the file is a number here
             check_growth(path, size)

@@ -71,11 +71,11 @@ class Columns:
             training data did not have, such as labels, are left out.
         missing : {"error", "keep", "zero"}
             Treatment of missing values.
-        **options
-            As in `load_dataset`.
         unknown : {"error", "missing"}
             Treatment of a word that the training data did not have: refused, or a missing value. One warning says how
             many there are in each column.
+        **options
+            As in `load_dataset`.
 
         Raises
         ------
@@ -94,8 +94,9 @@ class Columns:
             )
         if is_frame(rows):
             return self._encode("frame", name_columns(rows, "feature"), missing, unknown, options)
+        must_be_path = "path" in options or isinstance(rows, Path)
         place = str(options.pop("path", rows))
-        if not is_path(place) and (isinstance(rows, Path) or place is not rows):
+        if must_be_path and not is_path(place):
             place = f"./{place}"
         is_in_files = not place.startswith(OPENML) and options.keys().isdisjoint(WITHOUT_FILES)
         files = locate(place) if is_in_files else None
@@ -134,11 +135,11 @@ class Columns:
             table = read_arff(rows)
             _check_there(table.path, table.names, names)
         else:
-            from mlcdr.data.dates import encode_dates_as, names_of
+            from mlcdr.data.dates import encode_dates_as, find_date_columns
             from mlcdr.data.frames import code_words, read_frame, text_table
 
             texts = names if self.is_text else []
-            made = names_of(self.dates)
+            made = find_date_columns(self.dates)
             frame, origin = read_frame(form, rows, options, list(self.nominal), texts, least=1)
             _check_there(origin.path, list(frame.columns), [made.get(name, name) for name in names])
             if self.is_text:

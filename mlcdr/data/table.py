@@ -210,6 +210,11 @@ def as_dense(matrix: Matrix) -> Any:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
+def stored_values(matrix: Matrix) -> np.ndarray:
+    """The values of a dense matrix, or those that a sparse one stores."""
+    return matrix.data if sparse.issparse(matrix) else matrix
+
+
 def no_labels(X: Matrix) -> np.ndarray:
     """A Y of zeros, with one column, for rows without labels."""
     return np.zeros((X.shape[0], 1))

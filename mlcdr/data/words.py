@@ -93,7 +93,7 @@ class FrameColumn:
     def _fail_at_number(self, words: pd.Series, different: Sequence[str]) -> NoReturn:
         """Raise DataError about a word that looks like a number: an odd one, else a large one, else any."""
         odd = [word for word in different if not NUMBER.fullmatch(word)]
-        large = [word for word in different if not odd and abs(float(word)) > _LARGEST]
+        large = [] if odd else [word for word in different if abs(float(word)) > _LARGEST]
         row = int(words.isin(odd or large or different).to_numpy().argmax())
         if large:
             self._fail_large(row)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from mlcdr.errors import ConfigError, ResultsError, UserError, list_known, plural, suggest_name
 from mlcdr.execution.groups import Group
-from mlcdr.execution.models import Model
+from mlcdr.execution.models import Model, spell_point
 from mlcdr.execution.tuning import Seen, Tuning, without_tune
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.estimators import build, seeded
@@ -113,7 +113,7 @@ class Candidates:
         best = pick(means, key=means.__getitem__)  # the first of equal ones
         n = len(self.trials[best])
         line = (
-            f"{_join(dict(best))}: the best of {len(self.trials)} points by {label}, {means[best]:.6g} "
+            f"{spell_point(best)}: the best of {len(self.trials)} points by {label}, {means[best]:.6g} "
             f"(mean over {plural(n, 'split')} in {folder})"
         )
         return self.trials[best][0], line
@@ -183,7 +183,7 @@ def fit_to_all_rows(candidates: Candidates, trial: Trial) -> tuple[Model, str]:
     if tune is not None:
         chosen, spec = _tune(experiment, trial, data, moments)
         point |= chosen
-        line = f"{_join(chosen)}: chosen by {tune.metric}, within all rows"
+        line = f"{spell_point(chosen.items())}: chosen by {tune.metric}, within all rows"
     estimator = seeded(build(spec), experiment.seed, trial)
     try:
         estimator.fit_moments(moments, own_parts=True)
@@ -192,7 +192,7 @@ def fit_to_all_rows(candidates: Candidates, trial: Trial) -> tuple[Model, str]:
     except Exception as error:  # a method may raise any exception
         where = f"{trial.method} cannot be fitted to all rows of {dataset.name}"
         raise UserError(f"{where}: {type(error).__name__}: {' '.join(str(error).split())}") from error
-    about = {"dataset": dataset.name, "method": trial.method, "point": _join(point)}
+    about = {"dataset": dataset.name, "method": trial.method, "point": spell_point(point.items())}
     return Model.of(estimator.settled(None), dataset, about), line
 
 
@@ -211,7 +211,3 @@ def _tune(
         failure = f"{trial.method}: no point of the search could be fitted and measured"
         raise UserError(join_errors(failure, choice.errors))
     return point_texts(point), without_tune(trial.spec, point)
-
-
-def _join(point: Mapping[str, str]) -> str:
-    return "; ".join(f"{path} = {text}" for path, text in point.items())

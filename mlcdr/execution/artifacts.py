@@ -25,7 +25,7 @@ import numpy as np
 
 from mlcdr.csv_files import format_csv
 from mlcdr.errors import ResultsError
-from mlcdr.execution.models import ENDINGS, Model, write_model
+from mlcdr.execution.models import ENDINGS, Model, spell_point, write_model
 from mlcdr.execution.rows import Rows
 from mlcdr.experiment.model import Experiment, KeepSpec
 from mlcdr.methods.composition import ComposedClassifier
@@ -117,7 +117,7 @@ class Keeping:
         about = {
             "dataset": trial.dataset,
             "method": trial.method,
-            "point": "; ".join(f"{path} = {value}" for path, value in trial.point),
+            "point": spell_point(trial.point),
             "split": str(trial.split),
         }
         whole = Model.of(model, rows.dataset, about)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 # Packages on which the last digits of a score depend, besides the methods' own source code.
 _DECIDING = ("numpy", "scipy", "scikit-learn")
 CONNECT_SECONDS = 15
-PART_SECONDS = 1.0  # between two events of a task
+_EVENT_SECONDS = 1.0  # between two events of a task
 
 
 class DaskCluster:
@@ -354,10 +354,10 @@ def _work(group: Group, data: DividedData, versions: Mapping[str, str], run: str
     with _lock:
         computer = _computer(data)
     parts = []
-    for part in computer.parts(group, PART_SECONDS):
+    for part in computer.parts(group, _EVENT_SECONDS):
         part = replace(part, peak=peak())
         parts.append(part)
-        if part.seconds >= PART_SECONDS:  # else it is the last
+        if part.seconds >= _EVENT_SECONDS:  # else it is the last
             get_worker().log_event(run, _parts_of_events().dump_json([part]))
     return parts
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,6 +155,11 @@ def _fill(X: Any, fills: NDArray[np.float64]) -> Any:
         X.data[gaps] = fills[X.indices[gaps]]
         return X
     return np.where(np.isnan(X), fills, X)
+
+
+def spell_point(point: Iterable[tuple[str, str]]) -> str:
+    """A point of the sweep, (path, text) each, as `about` has it: `learner.alpha = 1; …`."""
+    return "; ".join(f"{path} = {text}" for path, text in point)
 
 
 def write_model(stem: Path, model: Model, X: Any) -> Path:

@@ -35,7 +35,7 @@ from mlcdr.results.store import Store, place
 
 
 @dataclass
-class Part:
+class PlannedData:
     """One data set of a run: its source, its facts for the manifest, its labels with their frequencies, its trials.
 
     `pending` are those of the trials that are to be computed.
@@ -59,7 +59,7 @@ class RunPlan:
 
     Attributes
     ----------
-    parts : sequence of Part
+    datasets : sequence of PlannedData
     trials : dict
         Key → trial, in the order of the results.
     own : set of str
@@ -76,7 +76,7 @@ class RunPlan:
         The data set that was read last.
     """
 
-    parts: Sequence[Part]
+    datasets: Sequence[PlannedData]
     trials: dict[str, Trial]
     own: Set[str]
     done: Set[str]
@@ -92,20 +92,20 @@ def plan_run(
     store: Store,
     listener: Listener,
     failed_only: bool,
-    of_run: RunPart | None,
+    part: RunPart | None,
 ) -> RunPlan:
-    """Read the data sets and plan their trials; with `of_run`, only those of this part of the run are to be computed.
+    """Read the data sets and plan their trials; with `part`, only those of this part of the run are to be computed.
 
     Raises
     ------
     UserError
         When a data set is not available, or cannot be divided as the experiment asks.
     """
-    parts = []
+    datasets = []
     for spec in experiment.datasets:
-        part, data = prepare(experiment, spec, listener)
-        parts.append(part)
-    _notice_changed(parts, store.path.parent, listener)
+        planned, data = prepare(experiment, spec, listener)
+        datasets.append(planned)
+    _notice_changed(datasets, store.path.parent, listener)
     for name, method in experiment.methods.items():
         if method.test_search:
             listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
@@ -114,30 +114,30 @@ def plan_run(
     failed_before = {failure.place for failure in failures}
     crashed_before = {failure.place for failure in failures if failure.crash}
     trials: dict[str, Trial] = {}
-    for part in parts:
-        trials |= {trial.key: trial for trial in part.trials}
-    own = trials.keys() if of_run is None else _keys_of(of_run, parts)
+    for planned in datasets:
+        trials |= {trial.key: trial for trial in planned.trials}
+    own = trials.keys() if part is None else _keys_of(part, datasets)
     n_kept = 0
-    for part in parts:
-        of_part = [trial for trial in part.trials if trial.key in own]
-        part.pending = _incomplete(of_part, done, keeping)
-        n_kept += len(of_part) - len(part.pending)
+    for planned in datasets:
+        own_trials = [trial for trial in planned.trials if trial.key in own]
+        planned.pending = _incomplete(own_trials, done, keeping)
+        n_kept += len(own_trials) - len(planned.pending)
         if failed_only:
-            part.pending = [trial for trial in part.pending if place(trial) in failed_before]
-    if any(part.pending for part in parts) and any(spec.tune for spec in experiment.methods.values()):
+            planned.pending = [trial for trial in planned.pending if place(trial) in failed_before]
+    if any(planned.pending for planned in datasets) and any(spec.tune for spec in experiment.methods.values()):
         past = read_statuses(store.path.parent)
-        surveyed = pd.DataFrame(_survey_dataset(part, past) for part in parts)
+        surveyed = pd.DataFrame(_survey_dataset(planned, past) for planned in datasets)
         listener.notice(f"{experiment.name}: {_describe_budget(surveyed)}")
     pending: list[Group] = []
     isolated = False
     # The longest work first, so that all workers are busy to the end.
-    for part in sorted(parts, key=Part.size, reverse=True):
-        pending += groups(experiment, part.source, part.pending, keeping)
-        isolated |= any(place(trial) in crashed_before for trial in part.pending)
-    return RunPlan(parts, trials, own, done.intersection(own), n_kept, pending, isolated, data)
+    for planned in sorted(datasets, key=PlannedData.size, reverse=True):
+        pending += groups(experiment, planned.source, planned.pending, keeping)
+        isolated |= any(place(trial) in crashed_before for trial in planned.pending)
+    return RunPlan(datasets, trials, own, done.intersection(own), n_kept, pending, isolated, data)
 
 
-def _keys_of(of_run: RunPart, parts: Iterable[Part]) -> set[str]:
+def _keys_of(part: RunPart, datasets: Iterable[PlannedData]) -> set[str]:
     """The keys of the trials of a part of a run.
 
     The splits of all data sets are numbered, by the names of the data sets, and dealt out in turn: what shares the work
@@ -145,20 +145,20 @@ def _keys_of(of_run: RunPart, parts: Iterable[Part]) -> set[str]:
     """
     keys = set()
     before = 0  # splits of the data sets so far
-    for part in sorted(parts, key=lambda part: part.name):
-        keys |= {trial.key for trial in part.trials if of_run.has(before + trial.split)}
-        before += 1 + max((trial.split for trial in part.trials), default=-1)
+    for planned in sorted(datasets, key=lambda planned: planned.name):
+        keys |= {trial.key for trial in planned.trials if part.has(before + trial.split)}
+        before += 1 + max((trial.split for trial in planned.trials), default=-1)
     return keys
 
 
-def _notice_changed(parts: Iterable[Part], folder: Path, listener: Listener) -> None:
+def _notice_changed(datasets: Iterable[PlannedData], folder: Path, listener: Listener) -> None:
     """Say which data sets have other content than in the last run of a results folder."""
     with contextlib.suppress(ResultsError):  # there may be no manifest
         manifest = Manifest.read(folder)
-        for part in parts:
-            before = manifest.facts(part.name).get("checksum")
-            if before not in (None, part.facts["checksum"]):
-                listener.notice(f"{part.name}: not the content of the last run in {folder}; it is computed anew")
+        for planned in datasets:
+            before = manifest.facts(planned.name).get("checksum")
+            if before not in (None, planned.facts["checksum"]):
+                listener.notice(f"{planned.name}: not the content of the last run in {folder}; it is computed anew")
 
 
 def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None) -> list[Trial]:
@@ -170,7 +170,7 @@ def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None
     return lacking
 
 
-def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tuple[Part, DividedData]:
+def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tuple[PlannedData, DividedData]:
     """Read a data set and plan its trials.
 
     Raises
@@ -199,7 +199,7 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     if experiment.by_label:
         shares = np.asarray(dataset.Y.mean(axis=0)).ravel().tolist()
         labels = list(zip(dataset.label_names, shares, strict=True))
-    return Part(dataset.name, data.source, _list_facts(dataset), labels, plan(experiment, data)), data
+    return PlannedData(dataset.name, data.source, _list_facts(dataset), labels, plan(experiment, data)), data
 
 
 def _list_facts(dataset: Dataset) -> dict[str, Any]:
@@ -258,40 +258,40 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     datasets = []
     shared: list[tuple[str, str]] = []
     for spec in experiment.datasets:
-        part, _ = prepare(experiment, spec, Listener())
-        part.pending = _incomplete(part.trials, done, keeping)
-        datasets.append(_survey_dataset(part, past))
-        shared += _list_shared(part.trials)
+        planned, _ = prepare(experiment, spec, Listener())
+        planned.pending = _incomplete(planned.trials, done, keeping)
+        datasets.append(_survey_dataset(planned, past))
+        shared += _list_shared(planned.trials)
     by_line = group_pairs((line, method) for method, line in shared)
     lines = [f"{', '.join(dict.fromkeys(methods))}: {line}" for line, methods in by_line.items()]
     return Survey(folder, pd.DataFrame(datasets), tuple(lines))
 
 
-def _survey_dataset(part: Part, past: Mapping[str, Past]) -> dict[str, Any]:
+def _survey_dataset(planned: PlannedData, past: Mapping[str, Past]) -> dict[str, Any]:
     """A row of `Survey.datasets`."""
-    known = [past[trial.key] for trial in part.trials if trial.key in past]
+    known = [past[trial.key] for trial in planned.trials if trial.key in past]
     costs = mean_seconds((trial.dataset, trial.seconds) for trial in past.values())
-    pending = part.pending
-    fits, choosing = _count_fits(part)
+    pending = planned.pending
+    fits, choosing = _count_fits(planned)
     return {
-        "dataset": part.name,
-        "rows": part.facts["n_instances"],
-        "features": part.facts["n_features"],
-        "labels": part.facts["n_labels"],
-        "trials": len(part.trials),
-        "done": len(part.trials) - len(pending),
+        "dataset": planned.name,
+        "rows": planned.facts["n_instances"],
+        "features": planned.facts["n_features"],
+        "labels": planned.facts["n_labels"],
+        "trials": len(planned.trials),
+        "done": len(planned.trials) - len(pending),
         "failed": sum(trial.status == "failed" for trial in known),
         "pending": len(pending),
         "groups": len({trial.split for trial in pending}),
         "fits": fits + choosing,
         "choosing": choosing,
-        "seconds": costs.get(part.name, math.nan) * len(pending),
+        "seconds": costs.get(planned.name, math.nan) * len(pending),
     }
 
 
-def _count_fits(part: Part) -> tuple[int, int]:
+def _count_fits(planned: PlannedData) -> tuple[int, int]:
     """How many fits the pending trials of a data set take, and about how many more the choice of parameters takes."""
-    families = {(trial.split, id(trial.family)): trial.family.tune for trial in part.pending}
+    families = {(trial.split, id(trial.family)): trial.family.tune for trial in planned.pending}
     choosing = 0
     chosen_once = set()
     for (_, family), tune in families.items():
@@ -299,7 +299,7 @@ def _count_fits(part: Part) -> tuple[int, int]:
             continue
         if tune.scope == "dataset":
             chosen_once.add(family)
-        choosing += tune.n_fits(part.name, part.facts["n_instances"])
+        choosing += tune.n_fits(planned.name, planned.facts["n_instances"])
     return len(families), choosing
 
 

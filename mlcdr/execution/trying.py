@@ -17,7 +17,7 @@ import numpy as np
 from mlcdr.data.dataset import Dataset
 from mlcdr.execution.groups import groups
 from mlcdr.execution.tuning import without_tune
-from mlcdr.execution.warned import shorten_path
+from mlcdr.execution.warned import shorten_file_path
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.experiment.data_checks import Findings
 from mlcdr.experiment.data_source import DataSource, DividedData
@@ -165,7 +165,7 @@ def _find_part(spec: MethodSpec, error: str) -> tuple[KeyPath, str]:
             families.setdefault(file, component.family)
     for file, line, function in reversed(find_frames(error)):
         if file in families:
-            return (families[file],), f" ({shorten_path(file)}:{line}, in {function})"
+            return (families[file],), f" ({shorten_file_path(file)}:{line}, in {function})"
     known = set(families.values())
     return (tuple(known) if len(known) == 1 else ()), ""
 

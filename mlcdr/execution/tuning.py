@@ -147,7 +147,7 @@ class Tuning:
             self._ask_optuna(choices, seen)
         else:
             self._try_points(choices, seen)
-        return choices * (len(specs) // len(choices))
+        return choices * (len(specs) // len(choices))  # a choice of all sizes is that of every trial
 
     def _try_points(self, choices: Sequence[Choice], seen: Seen) -> None:
         """Measure all points; with halving, the best of them again on more rows, and so on."""

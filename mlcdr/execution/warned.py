@@ -73,7 +73,7 @@ class Log:
         """Count a warning: what `warnings.showwarning` is called with."""
         lines = [each.strip() for each in str(message).splitlines() if each.strip()]
         text = lines[0][:_LONGEST] if lines else ""
-        found = Warned(self.method, category.__name__, text, f"{shorten_path(filename)}:{lineno}")
+        found = Warned(self.method, category.__name__, text, f"{shorten_file_path(filename)}:{lineno}")
         key = (found.method, *found.kind)
         self._first.setdefault(key, found)
         self._counts[key] += 1
@@ -83,7 +83,7 @@ class Log:
         return tuple(replace(found, count=self._counts[key]) for key, found in self._first.items())
 
 
-def shorten_path(filename: str) -> str:
+def shorten_file_path(filename: str) -> str:
     """A path from the package on, or from the current folder on."""
     for marker in ("/site-packages/", "/dist-packages/"):
         if marker in filename:

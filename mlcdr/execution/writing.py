@@ -80,6 +80,8 @@ class RunReport:
         Whether the folder has got another plan since this part began; then there are none either.
     worker_peak : int
         The most bytes that a worker has had resident at once; 0 without workers.
+    cpu : float
+        Processor time of this process, and of its children that had ended, when it began (seconds).
     """
 
     folder: Path
@@ -163,7 +165,7 @@ def _write_exports(
         for name in ("chosen.csv", "tried.csv"):
             _remove(folder / name)  # of an earlier config
     if experiment.by_label:
-        labels = {part.name: part.labels for part in plan.parts}
+        labels = {data.name: data.labels for data in plan.datasets}
         write_labels(folder / "labels.csv", read_by_label(folder, experiment), labels)
     else:
         _remove(folder / "labels.csv")
@@ -242,7 +244,7 @@ def _describe(experiment: Experiment, plan: RunPlan, report: RunReport, path: Pa
             "warnings": warnings,
             "code": codes(experiment),
             "seed": experiment.seed,
-            "datasets": {part.name: part.facts for part in plan.parts},
+            "datasets": {data.name: data.facts for data in plan.datasets},
             "computed_by": runs,
         }
     )

@@ -19,7 +19,9 @@ def place_commands(data: dict[str, Any], folder: Path) -> None:
     """Make the folder of each command in plain data absolute (changed in place); without any, it is the config's."""
 
     def place(given: Any) -> Any:
-        return os.path.normpath(folder / given) if isinstance(given, str) else given or str(folder)
+        if isinstance(given, str):
+            return os.path.normpath(folder / given)
+        return given or str(folder)
 
     change_folders(data, place)
 

@@ -34,9 +34,7 @@ class DataSource:
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
         options = {key: _freeze(value) for key, value in spec.params.items()}
-        part = splits.part
-        options_in_order = (*sorted(options.items()), ("part", part))
-        return cls(spec.name, options_in_order, splits)
+        return cls(spec.name, (*sorted(options.items()), ("part", splits.part)), splits)
 
     def load(self) -> Dataset:
         """Load the data set.
@@ -64,7 +62,8 @@ class DataSource:
                 check_magnitude(dataset.X)
             except ValueError as error:
                 raise DataError(f"{self.name}: {error}") from None
-        spec, groups = self.splits, None
+        spec = self.splits
+        groups = None
         n_train = dataset.n_train
         if isinstance(spec, Shuffle) and spec.train_size == "predefined":  # of the full file's rows
             options = {**dict(self.options), "part": "predefined"}
@@ -123,7 +122,8 @@ class DividedData:
         ConfigError
             When there are fewer rows, or groups, than folds.
         """
-        spec, groups = self.source.splits, None
+        spec = self.source.splits
+        groups = None
         folds = KFold(kind="kfold", folds=n_folds, seed=seed_of(spec))
         if isinstance(spec, Shuffle | KFold):
             folds = folds.model_copy(update={"stratified": spec.stratified, "groups": spec.groups})

@@ -242,7 +242,7 @@ def _method(written: Any) -> Any:
 
 
 class _Recorded(Experiment):
-    """Of any name, any number of data sets, metrics and methods."""
+    """An experiment of any name, with any number of data sets, metrics and methods, none of which is looked up."""
 
     model_config = ConfigDict(extra="ignore")
 

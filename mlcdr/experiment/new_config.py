@@ -61,7 +61,7 @@ def write_config(
         When a name is unknown, the labels of a table are not given, or the parts of a method do not go together.
     """
     entries = read_data_sets(datasets, labels)
-    rows = {name_row(method): _read_method(method) for method in methods}
+    rows = {name_method(method): _read_method(method) for method in methods}
     has_gaps = any(entry.has_gaps for entry in entries)
     if has_gaps:
         for parts in rows.values():
@@ -162,7 +162,7 @@ def _read_table(name: str, labels: Any) -> WrittenDataSet:
 # -------------------------------------------------------------------- methods
 
 
-def name_row(written: str) -> str:
+def name_method(written: str) -> str:
     """The name of a method in the config and the results: its classes."""
     classes = [registry.class_name(*_read_component(part.strip())) for part in written.split("+")]
     return " + ".join(classes)

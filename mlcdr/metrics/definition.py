@@ -3,8 +3,8 @@
 Papers treat the undefined cases differently, which changes some results by a factor of two, so each is an option:
 
 `zero_division`
-    the value of an instance (or label) whose denominator is 0: `0`, `1`, `skip` (left out of the mean), or, for
-    instance metrics of label sets, `agree`: 1 if both sets are empty, else 0;
+    the value of an instance (or label) whose denominator is 0: a number (`0`, `1`, of AUC also `0.5`), `skip` (left out
+    of the mean), or, for instance metrics of label sets, `agree`: 1 if both sets are empty, else 0;
 `ties`
     what equal scores count as.
 """

@@ -1,5 +1,5 @@
 """One HTML page of all that a results folder shows, which needs no network and no other file.
 
-It may import tables, comparison, results and what is below them.
+It may import comparison, papers and what is below them.
 It offers `mlcdr.report.report.write`.
 """

@@ -213,7 +213,7 @@ def _show_results(results: Results, manifest: Manifest) -> dict[str, Any]:
         "tables": _make_tables(results, printed),
         "published": printed,
         "ranks": sheets.tabulate_ranks(results, compared),
-        "comparisons": {sheets.name_metric(results, each.metric): each.sheet for each in compared},
+        "comparisons": {results.metric_facts(each.metric).heading: each.sheet for each in compared},
         "diagrams": pictures,
         "without_diagrams": f"No diagram: {diagrams.WITHOUT_TESTS}.",
         "datasets": [_show_dataset(results, manifest, dataset) for dataset in results.datasets],

@@ -25,11 +25,6 @@ _DIGITS = 4
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
 
 
-def name_metric(results: Results, metric: str) -> str:
-    """A metric's name as a heading: `Encoding error`."""
-    return results.metric_facts(metric).heading
-
-
 def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | None:
     """Each method's average rank under each metric; None where nothing is ranked."""
     compared = [each for each in compared if each.average_ranks]
@@ -42,7 +37,7 @@ def tabulate_ranks(results: Results, compared: Sequence[Comparison]) -> Sheet | 
             continue
         is_best = ranks[method] == ranks.min(axis=1)
         rows.append((method, *map(_show_rank, ranks[method], is_best)))
-    titles = [name_metric(results, each.metric) for each in compared]
+    titles = [results.metric_facts(each.metric).heading for each in compared]
     over = {len(each.ranked) for each in compared}
     places = f" over {_count_places(results, max(over))}" if len(over) == 1 else ""
     notes = ["Bold: the lowest of its column."]
@@ -72,8 +67,8 @@ def tabulate_numbers(results: Results, dataset: str) -> Sheet:
         rows.append((method, *(value or DASH for value in point), *shown))
     heads = ["Method", *shorten_paths(results.swept)]
     for metric in results.metrics:
-        arrow = _ARROWS[results.metric_facts(metric).higher_is_better]
-        heads.append(name_metric(results, metric) + arrow)
+        facts = results.metric_facts(metric)
+        heads.append(facts.heading + _ARROWS[facts.higher_is_better])
     rivals = ", methods with the same parameters compared" if results.swept else ""
     notes = list_notes(Contents(results, cells, bold=f"{BOLD} of its column{rivals}"))
     notes.append("↑ higher is better, ↓ lower is better.")

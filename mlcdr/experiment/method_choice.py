@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlcdr.experiment.new_config import choose_learner, name_row, read_parts
+from mlcdr.experiment.new_config import choose_learner, name_method, read_parts
 from mlcdr.experiment.shipped import find_config
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.methods import registry
@@ -33,42 +33,42 @@ def choose_methods(config: Path, wanted: Sequence[str]) -> list[str]:
     written = written if isinstance(written, dict) else {}
     known = written.get("methods") or {}
     defaults = written.get("defaults") or {}
-    rows: dict[str, Any] = {}
+    methods: dict[str, Any] = {}
     for each in wanted:
         if each in known:
-            rows[each] = known[each]
+            methods[each] = known[each]
         else:
-            rows[name_row(each)] = _make_row(read_parts(each), defaults)
-    changes = [f"methods={json.dumps(rows)}"]
-    if written.get("against") not in rows:
+            methods[name_method(each)] = _complete_method(read_parts(each), defaults)
+    changes = [f"methods={json.dumps(methods)}"]
+    if written.get("against") not in methods:
         changes.append("against=")  # the method that others are compared with is not among these
-    names = [re.sub(r"\W+", "_", name).strip("_").lower() for name in rows]
+    names = [re.sub(r"\W+", "_", name).strip("_").lower() for name in methods]
     return [*changes, f"name={'_'.join([str(written.get('name')), *names])}"]
 
 
-def _make_row(parts: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _complete_method(parts: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """A method of one's own: its parts, those of `defaults` before its feature step, and what is tuned."""
-    row = dict(parts)
+    method = dict(parts)
     if "feature_space" in parts and "feature_space" in defaults:
         before = defaults["feature_space"]
         before = before if isinstance(before, list) else [before]
-        row["feature_space"] = [*before, parts["feature_space"]]
+        method["feature_space"] = [*before, parts["feature_space"]]
     if "learner" not in parts and "learner" not in defaults:
-        row["learner"] = choose_learner(parts)
+        method["learner"] = choose_learner(parts)
     if "learner" in parts:
-        row["tune"] = None
+        method["tune"] = None
     elif "grid" in (defaults.get("tune") or {}):
-        row["tune"] = {"grid": {**_sizes(parts, row), **defaults["tune"]["grid"]}}
-    return row
+        method["tune"] = {"grid": {**_sizes(parts, method), **defaults["tune"]["grid"]}}
+    return method
 
 
-def _sizes(parts: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, list[float]]:
+def _sizes(parts: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, list[float]]:
     """The path of each parameter that is a number of dimensions → the values that are tried."""
     found = {}
     for family, name in parts.items():
         path = family
-        if isinstance(row[family], list):
-            path = f"{family}.{len(row[family]) - 1}"
+        if isinstance(method[family], list):
+            path = f"{family}.{len(method[family]) - 1}"
         for parameter in registry.find_declaration(family, name).parameters:
             if parameter in ("n_components", "n_features", "n_labels"):
                 found[f"{path}.{parameter}"] = _SHARES
