@@ -26,9 +26,11 @@ from mlcdr.data.table import Table, Tables, find_columns, stack_tables
 
 @functools.cache
 def readers_version() -> str:
-    """The SHA-256 (hex) of this folder's source: a parsed copy that other code made is not used again."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    """The SHA-256 (hex) of the source that reads files: a parsed copy that other code made is not used again."""
+    data = Path(__file__).parent
+    package = data.parent
+    digest = hashlib.sha256((package / "csv_files.py").read_bytes())
+    for path in sorted([*data.glob("*.py"), *(package / "numerics").glob("*.py")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -54,7 +56,7 @@ class FileSource:
         whole = hashlib.sha256(f"mlcdr {readers_version()} {self.missing} {self.part} {said}\n".encode())
         known = sources.find(self.files.name)
         if known is not None and known.matlab is not None:
-            whole.update(f"{known.matlab}\n".encode())
+            whole.update(f"{known.matlab} {known.statistics['format']}\n".encode())
         paths = [*self.files.paths]
         if self.files.form == "svmlight":
             beside = [path_of_names(paths[0], what) for what in ("features", "labels")]

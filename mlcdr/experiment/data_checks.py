@@ -119,8 +119,8 @@ def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iter
 def _varied_values(experiment: Experiment, method: str, dataset: str) -> _Values:
     """The values that are tried of a method's parameters on a data set."""
     spec = experiment.methods[method]
-    grids = spec.tune.grids if spec.tune is not None else {}
-    chosen = ("grids", dataset) if dataset in grids else ("grid",)
+    own = spec.tune.find_own_grid(dataset) if spec.tune is not None else None
+    chosen = ("grid",) if own is None else ("grids", own)
     found: _Values = {}
     for varied in list_varied(experiment.sweep, {method: spec}):
         if not varied.in_sweep and varied.here[3:-1] != chosen:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from mlcdr.csv_files import read_csv
 from mlcdr.data import sources
-from mlcdr.data.files import NotFetchedError, cache_folder
+from mlcdr.data.files import NotFetchedError, cache_folder, list_folders
 from mlcdr.errors import DataError, escape_control_characters
 from mlcdr.lazy_numpy import np
 from mlcdr.whole_files import write_atomically
@@ -22,9 +21,9 @@ def find(wanted: Path, folders: Sequence[str], dataset_name: str) -> Path:
     DataError
         If there is none; names every place looked at (`NotFetchedError` for folds that can be downloaded).
     """
-    named = os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)
-    everywhere = (*folders, ".", *filter(None, named), str(cache_folder() / "folds"))
-    places = dict.fromkeys(Path(folder) / wanted for folder in everywhere)  # an absolute one is one
+    given = [*map(Path, folders), Path()]
+    everywhere = (*given, *list_folders("MLCDR_FOLDS"), cache_folder() / "folds")
+    places = dict.fromkeys(folder / wanted for folder in everywhere)  # an absolute one is one
     for place in places:
         if is_file(place):
             return place

@@ -29,10 +29,9 @@ def choose_methods(config: Path, wanted: Sequence[str]) -> list[str]:
     UserError
         When there is no such config, method or component.
     """
-    written = read_yaml(find_config(config)).data
-    written = written if isinstance(written, dict) else {}
-    known = written.get("methods") or {}
-    defaults = written.get("defaults") or {}
+    written = _as_mapping(read_yaml(find_config(config)).data)
+    known = _as_mapping(written.get("methods"))
+    defaults = _as_mapping(written.get("defaults"))
     methods: dict[str, Any] = {}
     for each in wanted:
         if each in known:
@@ -57,9 +56,14 @@ def _complete_method(parts: dict[str, Any], defaults: Mapping[str, Any]) -> dict
         method["learner"] = choose_learner(parts)
     if "learner" in parts:
         method["tune"] = None
-    elif "grid" in (defaults.get("tune") or {}):
-        method["tune"] = {"grid": {**_sizes(parts, method), **defaults["tune"]["grid"]}}
+    elif "grid" in _as_mapping(defaults.get("tune")):
+        method["tune"] = {"grid": {**_sizes(parts, method), **_as_mapping(defaults["tune"]["grid"])}}
     return method
+
+
+def _as_mapping(value: Any) -> dict[str, Any]:
+    """A mapping of a config; nothing for what is none, which is refused when the config is loaded."""
+    return value if isinstance(value, dict) else {}
 
 
 def _sizes(parts: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, list[float]]:

@@ -228,11 +228,13 @@ class TuneSpec(Strict):
 
     def grid_of(self, dataset: str) -> dict[str, Any]:
         """The grid of a data set, its paths in the order of `grid`."""
-        own = self.grid
-        for name, grid in self.grids.items():
-            if name.casefold() == dataset.casefold():
-                own = grid
+        name = self.find_own_grid(dataset)
+        own = self.grid if name is None else self.grids[name]
         return {path: own[path] for path in self.grid}
+
+    def find_own_grid(self, dataset: str) -> str | None:
+        """The name in `grids` of a data set, in whatever case; None if it has no grid of its own."""
+        return next((name for name in self.grids if name.casefold() == dataset.casefold()), None)
 
     def n_points(self, dataset: str = "") -> float:
         """How many points are tried (at most, by optuna); infinite where there is no limit."""

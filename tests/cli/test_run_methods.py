@@ -92,3 +92,11 @@ def test_what_is_no_method_is_refused_in_a_line(board: Path, mlcdr: Callable[...
     for wanted, why in (("plts", "did you mean 'plst'?"), ("own_rows.Yours", "no attribute 'Yours'")):
         refused = mlcdr("run", board, "--method", wanted)
         assert (refused.code, refused.err.count("\n"), why in refused.err) == (2, 1, True), refused.err
+
+
+def test_a_config_that_is_wrong_is_refused_in_a_line(board: Path, mlcdr: Callable[..., Outcome]) -> None:
+    whole = board.read_text()
+    board.write_text(whole.replace("defaults:", "defaults: [ridge]\nunused:"))
+    refused = mlcdr("run", board, "-m", "own_rows.Mine")
+    assert (refused.code, "defaults" in refused.err) == (2, True), refused.err
+    assert "Traceback" not in refused.err

@@ -68,6 +68,13 @@ def test_what_does_not_fit_is_told(arff: Path, written: str, expected: str) -> N
     assert line.startswith(expected)
 
 
+def test_the_grid_of_a_data_set_of_its_own_is_looked_at_whatever_its_case(arff: Path) -> None:
+    size = "label_space.n_components"
+    tune = {"grid": {size: [1]}, "grids": {"TINY": {size: [1, 9]}}, "metric": "hamming_loss"}
+    (line,) = told(arff, **of({"label_space": "plst", "tune": tune}))
+    assert line.startswith(f"methods.A.tune.grids.TINY.{size}: ")
+
+
 @pytest.mark.parametrize(("written", "expected"), records("cut_down"))
 def test_what_is_cut_down_is_remarked(arff: Path, written: str, expected: str) -> None:
     found = compare_with_data(experiment_from(plain(arff, **read(written))))
