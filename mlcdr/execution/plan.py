@@ -106,9 +106,7 @@ def plan_run(
         planned, data = prepare(experiment, spec, listener)
         datasets.append(planned)
     _notice_changed(datasets, store.path.parent, listener)
-    for name, method in experiment.methods.items():
-        if method.test_search:
-            listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
+    _notice_test_search(experiment, listener)
     done = store.done()
     failures = store.failures().values()
     failed_before = {failure.place for failure in failures}
@@ -124,10 +122,7 @@ def plan_run(
         n_kept += len(own_trials) - len(planned.pending)
         if failed_only:
             planned.pending = [trial for trial in planned.pending if place(trial) in failed_before]
-    if any(planned.pending for planned in datasets) and any(spec.tune for spec in experiment.methods.values()):
-        past = read_statuses(store.path.parent)
-        surveyed = pd.DataFrame(_survey_dataset(planned, past) for planned in datasets)
-        listener.notice(f"{experiment.name}: {_describe_budget(surveyed)}")
+    _notice_budget(experiment, datasets, store.path.parent, listener)
     pending: list[Group] = []
     isolated = False
     # The longest work first, so that all workers are busy to the end.
@@ -159,6 +154,23 @@ def _notice_changed(datasets: Iterable[PlannedData], folder: Path, listener: Lis
             before = manifest.facts(planned.name).get("checksum")
             if before not in (None, planned.facts["checksum"]):
                 listener.notice(f"{planned.name}: not the content of the last run in {folder}; it is computed anew")
+
+
+def _notice_test_search(experiment: Experiment, listener: Listener) -> None:
+    """Say which methods choose their parameters by the test rows."""
+    for name, method in experiment.methods.items():
+        if method.test_search:
+            listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
+
+
+def _notice_budget(experiment: Experiment, datasets: Sequence[PlannedData], folder: Path, listener: Listener) -> None:
+    """Say how many fits a run takes that chooses parameters, if it has any to compute."""
+    has_tuned = any(spec.tune for spec in experiment.methods.values())
+    has_pending = any(planned.pending for planned in datasets)
+    if has_tuned and has_pending:
+        past = read_statuses(folder)
+        surveyed = pd.DataFrame(_survey_dataset(planned, past) for planned in datasets)
+        listener.notice(f"{experiment.name}: {_describe_budget(surveyed)}")
 
 
 def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None) -> list[Trial]:

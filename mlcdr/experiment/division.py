@@ -204,33 +204,49 @@ def _draw(
         identity["stratified"] = spec.stratified
     if spec.groups:
         identity["groups"] = spec.groups
-    identities = []
     if isinstance(spec, Shuffle):
         k = _training_rows(spec, name, n, n_train)
-        shares, tested = [k, n - k], [1]
-        for index in range(spec.repeats):
-            identities.append({**identity, "train_size": k, "index": index})
+        shares = [k, n - k]
+        tested = [1]
+        identities = [{**identity, "train_size": k, "index": index} for index in range(spec.repeats)]
     else:
-        shares, tested = [1] * spec.folds, [*range(spec.folds)]
-        if spec.shuffled_by:
-            identity["shuffled_by"] = spec.shuffled_by
-        for repeat in range(spec.repeats):
-            identities += [{**identity, "folds": spec.folds, "repeat": repeat, "fold": fold} for fold in tested]
+        shares = [1] * spec.folds
+        tested = [*range(spec.folds)]
+        identities = _identify_folds(spec, identity)
     if len(shares) > n:
         raise ConfigError([f"splits.folds: {len(shares)} folds of the {n} rows of {name}; at most {n} are possible"])
-    draw = partial(_shuffle, spec.seed, name, shares, n)
-    if isinstance(spec, KFold) and spec.shuffled_by:
-        draw = partial(_cut, java_shuffle(n, spec.seed).astype(np.int64), shares)
     if spec.stratified or spec.groups:
-        group_of_row = np.arange(n) if groups is None else groups
-        evidence = labels if spec.stratified else None
-        counts, sizes = count_evidence(evidence, spec.stratified == "pairs", group_of_row)
-        if len(sizes) < len(shares):
-            few = f"{len(sizes)} groups of {name}, too few for {len(shares)} parts"
-            raise ConfigError([f"splits.groups: {spec.groups} makes {few}"])
-        n_pairs = counts.shape[1] - labels.shape[1] if spec.stratified else 0
-        draw = partial(_stratify, spec.seed, name, shares, counts, n_pairs, sizes, group_of_row)
-    return Splits(identities, tested, draw, (spec.seed, name))
+        parts = _stratified_parts(spec, name, n, shares, labels, groups)
+    elif isinstance(spec, KFold) and spec.shuffled_by:
+        parts = partial(_cut, java_shuffle(n, spec.seed).astype(np.int64), shares)
+    else:
+        parts = partial(_shuffle, spec.seed, name, shares, n)
+    return Splits(identities, tested, parts, (spec.seed, name))
+
+
+def _identify_folds(spec: KFold, identity: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The identity of each fold of each repeat."""
+    whole = dict(identity)
+    if spec.shuffled_by:
+        whole["shuffled_by"] = spec.shuffled_by
+    identities = []
+    for repeat in range(spec.repeats):
+        identities += [{**whole, "folds": spec.folds, "repeat": repeat, "fold": fold} for fold in range(spec.folds)]
+    return identities
+
+
+def _stratified_parts(
+    spec: Shuffle | KFold, name: str, n: int, shares: Sequence[int], labels: Any, groups: Integers | None
+) -> Callable[[int], Integers]:
+    """The part of each row by the repeat's number, where labels are stratified or groups of rows stay together."""
+    group_of_row = np.arange(n) if groups is None else groups
+    evidence = labels if spec.stratified else None
+    counts, sizes = count_evidence(evidence, spec.stratified == "pairs", group_of_row)
+    if len(sizes) < len(shares):
+        few = f"{len(sizes)} groups of {name}, too few for {len(shares)} parts"
+        raise ConfigError([f"splits.groups: {spec.groups} makes {few}"])
+    n_pairs = counts.shape[1] - labels.shape[1] if spec.stratified else 0
+    return partial(_stratify, spec.seed, name, shares, counts, n_pairs, sizes, group_of_row)
 
 
 def _shuffle(seed: int, name: str, shares: Sequence[int], n: int, repeat: int) -> Integers:
