@@ -120,7 +120,7 @@ def _find(board: Board) -> str:
         verb = "is" if len(better) == 1 else "are"
         lead = f"{len(better)} of {n_reductions} {verb} better in micro F1 than ridge regression without one"
     named = f": {join_some(better, _NAMED)}" if better else ""
-    counts = _count(verdicts, _NOT_BETTER)
+    counts = join_words([f"{len(verdicts.get(each, ()))} are {each}" for each in _NOT_BETTER])
     found = [
         f"**{lead}** (`{board.against}`, on {n_datasets}){named}; {counts} (Bayesian signed-rank test; "
         f"differences below {ROPE} count as equal, and a verdict needs a probability of {SURE})."
@@ -150,11 +150,8 @@ def _describe_verdicts(board: Board, datasets: Sequence[str]) -> str:
     """What is said of the reductions that have results on more data sets than the first."""
     reductions = plural(len(board.list_reductions(datasets)), "reduction")
     verdicts = board.list_verdicts(datasets)
-    return f"Of {reductions} on {plural(len(datasets), 'data set')}, {_count(verdicts, ('better', *_NOT_BETTER))}."
-
-
-def _count(verdicts: Mapping[str, Sequence[str]], kinds: Sequence[str]) -> str:
-    return join_words([f"{len(verdicts.get(each, ()))} are {each}" for each in kinds])
+    counts = [f"{len(verdicts.get(each, ()))} {each}" for each in ("better", *_NOT_BETTER)]
+    return f"{reductions} on {plural(len(datasets), 'data set')}: {', '.join(counts)}."
 
 
 def _describe_ranks(board: Board, ranks: pd.Series, friedman: Friedman, cd: float) -> str:
