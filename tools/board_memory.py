@@ -6,6 +6,8 @@ config, one fit after the other, and writes `results/record/board/memory.csv`: d
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 
 import mlcdr
@@ -24,17 +26,17 @@ def read_memory() -> pd.DataFrame:
     return pd.read_csv(FILE).pivot(index="dataset", columns="method", values="MB")
 
 
-def measure_memory(config: str) -> pd.DataFrame:
-    """The memory of each method of a config: columns dataset, method, MB.
+def measure_memory(config: Path) -> pd.DataFrame:
+    """The memory of each method of a config, on its last data set: columns dataset, method, MB.
 
     Raises
     ------
     UserError
         When the data set is not at hand.
     """
-    last = load_experiment(shipped_configs()[config], look_up=False, instances=False).datasets[-1]
+    last = load_experiment(config, look_up=False, instances=False).datasets[-1]
     changes = {
-        "name": f"{config}_memory",
+        "name": f"{config.stem}_memory",
         "against": None,
         "datasets": [last.name],
         "splits": {"kind": "shuffle", "repeats": 1, "train_size": 0.8, "seed": 2026},
@@ -48,8 +50,8 @@ def measure_memory(config: str) -> pd.DataFrame:
 
 def main() -> int:
     """Measure the methods of all configs of the board; a method that is in two of them on one data set counts once."""
-    configs = [name for name in shipped_configs() if is_of_board(name)]
-    found = pd.concat([measure_memory(config) for config in sorted(configs)])
+    configs = shipped_configs()
+    found = pd.concat([measure_memory(configs[name]) for name in sorted(configs) if is_of_board(name)])
     found.drop_duplicates(["dataset", "method"]).to_csv(FILE, index=False, float_format="%.1f")
     print(f"written: {FILE}")
     return 0
