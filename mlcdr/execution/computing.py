@@ -94,14 +94,14 @@ class Computer:
 
     def compute(self, group: Group) -> GroupResult:
         """Compute the trials of a group; see `parts`."""
-        scores: list[TrialResult] = []
+        results: list[TrialResult] = []
         found: list[Warned] = []
         seconds = 0.0
         for part in self.parts(group, math.inf):
-            scores += part.scores
+            results += part.results
             found += part.warned
             seconds += part.seconds
-        return GroupResult(scores, seconds, warned=found)
+        return GroupResult(results, seconds, warned=found)
 
     def parts(self, group: Group, seconds: float) -> Generator[GroupResult, None, None]:
         """Compute the trials of a group; gives those that are finished after some seconds, and so on to the end.
@@ -130,8 +130,8 @@ class Computer:
                 with protect_process(), warned.counting() as log:
                     try:
                         raise_if_stopped()
-                        for score in results:
-                            finished.append(score)
+                        for result in results:
+                            finished.append(result)
                             more = time.perf_counter() - start >= seconds
                             if more:
                                 break
@@ -187,7 +187,7 @@ def _warm_up_class(cls: type) -> None:
 
 
 def _run_group(group: Group, context: _Context) -> Iterator[TrialResult]:
-    """The score of each trial of a group as it is finished."""
+    """The result of each trial of a group as it is finished."""
     trials = []
     for family in by_family(group.trials):
         changed = _changed(family[0])
@@ -201,7 +201,7 @@ def _run_group(group: Group, context: _Context) -> Iterator[TrialResult]:
 
 
 def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> Iterator[TrialResult]:
-    """The scores of those trials of a group that have the same rows with labels."""
+    """The results of those trials of a group that have the same rows with labels."""
     failed: list[TrialResult] = []
     try:
         split = context.data.split(group.split, trials[0].labelled)

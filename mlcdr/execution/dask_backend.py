@@ -188,8 +188,8 @@ class _Work:
             raise UserError(f"{self._holder(news)} returned what is no result of its trials; it is not recorded")
         for part in parts:
             new = part.without(self.given)
-            self.given.update(score.key for score in new.scores)
-            if new.scores:
+            self.given.update(each.key for each in new.results)
+            if new.results:
                 yield new
 
     def _holder(self, news: Any) -> str:
@@ -305,15 +305,20 @@ def _losses() -> tuple[type[BaseException], ...]:
 def _are_results(parts: Any, keys: Set[str], metrics: Set[str]) -> bool:
     """Whether these are results of trials that have these keys, with these metrics."""
     try:
-        for part in parts:
-            for score in part.scores:
-                if not isinstance(part, GroupResult) or not isinstance(score, TrialResult) or score.key not in keys:
-                    return False
-                failed = score.values is None and isinstance(score.error, str)
-                if not failed and not _are_numbers(score.values or {}, metrics):
-                    return False
+        return all(_is_result(part, keys, metrics) for part in parts)
     except (TypeError, AttributeError):
         return False
+
+
+def _is_result(part: Any, keys: Set[str], metrics: Set[str]) -> bool:
+    if not isinstance(part, GroupResult):
+        return False
+    for each in part.results:
+        if not isinstance(each, TrialResult) or each.key not in keys:
+            return False
+        failed = each.values is None and isinstance(each.error, str)
+        if not failed and not _are_numbers(each.values or {}, metrics):
+            return False
     return True
 
 

@@ -52,7 +52,7 @@ class GroupResult:
 
     Attributes
     ----------
-    scores : sequence of TrialResult
+    results : sequence of TrialResult
     seconds : float
         How long the process took for it.
     crashed : str
@@ -64,7 +64,7 @@ class GroupResult:
         The most bytes that the worker has had resident at once since it began; 0 of what the run computes itself.
     """
 
-    scores: Sequence[TrialResult]
+    results: Sequence[TrialResult]
     seconds: float
     crashed: str = ""
     warned: Sequence[Warned] = ()
@@ -72,5 +72,5 @@ class GroupResult:
 
     def without(self, keys: Set[str]) -> GroupResult:
         """The part of it that is of other trials."""
-        left = [score for score in self.scores if score.key not in keys]
-        return replace(self, scores=left, seconds=self.seconds * len(left) / max(len(self.scores), 1))
+        left = [each for each in self.results if each.key not in keys]
+        return replace(self, results=left, seconds=self.seconds * len(left) / max(len(self.results), 1))

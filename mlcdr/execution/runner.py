@@ -183,7 +183,7 @@ class _Run:
             try:
                 for result in results:
                     waiting.append(result)
-                    left.difference_update(score.key for score in result.scores)
+                    left.difference_update(each.key for each in result.results)
                     if _are_due(waiting):
                         self._record(waiting, plan)
             finally:
@@ -200,8 +200,8 @@ class _Run:
             rows = []
             for result in results:
                 # Scores on record stay, even if the files that were to be kept of the trial could not be written.
-                new = [score for score in result.scores if score.key not in plan.done]
-                seconds = result.seconds * len(new) / len(result.scores)
+                new = [each for each in result.results if each.key not in plan.done]
+                seconds = result.seconds * len(new) / len(result.results)
                 rows += list_rows(plan.trials, new, seconds, result.crashed)
             self.store.record(rows)
             for result in results:
@@ -211,23 +211,23 @@ class _Run:
 
     def _count(self, result: GroupResult, plan: RunPlan) -> None:
         """Count in the report what was recorded."""
-        self.report.computed += len(result.scores)
+        self.report.computed += len(result.results)
         self.report.worker_peak = max(self.report.worker_peak, result.peak)
         self.report.warned += result.warned
-        for score in result.scores:
-            was_done = score.key in plan.done
-            if score.values is None and was_done:
-                self.report.failures.append((plan.trials[score.key], score.error or ""))
-            elif score.values is not None and not was_done:
+        for each in result.results:
+            was_done = each.key in plan.done
+            if each.values is None and was_done:
+                self.report.failures.append((plan.trials[each.key], each.error or ""))
+            elif each.values is not None and not was_done:
                 self.report.done += 1
 
     def _tell(self, result: GroupResult, plan: RunPlan) -> None:
         """Tell the listener what was recorded, and the first failures."""
-        failed = [score for score in result.scores if score.values is None]
-        for score in failed:
-            self._announce(plan.trials[score.key], score.error or "")
-        dataset = plan.trials[result.scores[0].key].dataset
-        self.listener.advance(dataset, len(result.scores), len(failed))
+        failed = [each for each in result.results if each.values is None]
+        for each in failed:
+            self._announce(plan.trials[each.key], each.error or "")
+        dataset = plan.trials[result.results[0].key].dataset
+        self.listener.advance(dataset, len(result.results), len(failed))
 
     def _announce(self, trial: Trial, error: str) -> None:
         """Announce the first failure of each method: one that cannot work need not be waited for."""
@@ -245,7 +245,7 @@ class _Run:
 
 def _are_due(waiting: Sequence[GroupResult]) -> bool:
     """Whether results are to be recorded: they took a part's time, or there is a failure to show."""
-    if any(score.values is None for score in waiting[-1].scores):
+    if any(each.values is None for each in waiting[-1].results):
         return True
     return sum(result.seconds for result in waiting) >= PART_SECONDS
 

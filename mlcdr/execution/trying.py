@@ -141,9 +141,9 @@ def _failures(
     pending = list(groups(experiment, data.source, trials))
     with contextlib.closing(workers.compute(pending, data)) as results:
         for result in results:
-            for score in result.scores:
-                if score.error is not None:
-                    failures[score.key] = _Failure(score.error, result.crashed)
+            for each in result.results:
+                if each.error is not None:
+                    failures[each.key] = _Failure(each.error, result.crashed)
     return failures
 
 

@@ -225,16 +225,16 @@ class Tuning:
             test = split.test
             of_fold = frozen(X[test]), frozen(as_dense(Y[test]))
             rows = Rows(seen.moments.without(test), *of_fold, self._data.dataset, seen.numbers[test])
-            scores = {score.key: score for score in run_trials(trials, group, rows)}
-            values.append([(scores[trial.key].values or {}).get("criterion", math.nan) for trial in trials])
+            results = {each.key: each for each in run_trials(trials, group, rows)}
+            values.append([(results[trial.key].values or {}).get("criterion", math.nan) for trial in trials])
             for of_spec, trial in zip(errors, trials, strict=True):
-                error = scores[trial.key].error
+                error = results[trial.key].error
                 if error is not None:
                     of_spec.append(error)
         return np.sum(values, axis=0), errors
 
     def run(self, choices: Sequence[Choice], rows: Rows, spent: Spent) -> Iterator[TrialResult]:
-        """The score of each trial, with what was chosen for it, as it is finished; `spent`: what the choice took."""
+        """The result of each trial, with what was chosen for it, as it is finished; `spent`: what the choice took."""
         settled = []
         for trial, choice in zip(self._trials, choices, strict=True):
             point = choice.point
@@ -245,18 +245,18 @@ class Tuning:
                 settled.append(replace(trial, spec=without_tune(trial.spec, point)))
         chosen = {trial.key: choice for trial, choice in zip(self._trials, choices, strict=True)}
         settled = _share_fits(settled, self._group.experiment, self._data)
-        for score in run_trials(settled, self._group, rows, spent):
-            yield self._with_choice(score, chosen[score.key])
+        for result in run_trials(settled, self._group, rows, spent):
+            yield self._with_choice(result, chosen[result.key])
 
-    def _with_choice(self, score: TrialResult, choice: Choice) -> TrialResult:
-        """A score with what was chosen, and the points that were tried, each with the mean of its criterion."""
+    def _with_choice(self, result: TrialResult, choice: Choice) -> TrialResult:
+        """A result with what was chosen, and the points that were tried, each with the mean of its criterion."""
         tried = []
         # A choice that serves all splits is recorded with what it tried by one of them.
         if self.tune.scope == "split" or self._group.split == 0:
             for point, total in choice.tried.values():
                 tried.append((tuple(point_texts(point).items()), total / self.tune.n_folds))
         chosen = tuple(point_texts(choice.point or {}).items())
-        return replace(score, chosen=chosen, tried=tuple(tried))
+        return replace(result, chosen=chosen, tried=tuple(tried))
 
 
 def _share_fits(trials: Sequence[Trial], experiment: Experiment, data: DividedData) -> list[Trial]:

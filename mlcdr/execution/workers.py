@@ -165,7 +165,7 @@ class _Worker:
     def forget(self, finished: GroupResult) -> None:
         """Take the trials of a result from what is lost if it dies."""
         assert self.group is not None
-        keys = {score.key for score in finished.scores}
+        keys = {each.key for each in finished.results}
         left = [trial for trial in self.group.trials if trial.key not in keys]
         self.group = replace(self.group, trials=tuple(left))
 
@@ -256,7 +256,7 @@ class LocalWorkers:
                     if result.crashed in ("", "seconds"):
                         yield result
                     else:
-                        lost.update(score.key for score in result.scores)
+                        lost.update(each.key for each in result.results)
 
                 # Alone, so that no other worker takes memory or disturbs it.
                 self._end_workers()

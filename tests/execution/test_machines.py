@@ -424,7 +424,7 @@ GOOD = TrialResult("a", {"f1": 0.5})
         ([GroupResult([TrialResult("a", {"f2": 0.5})], 0.0)], False),
         ([GroupResult([TrialResult("a", {"f1": "0.5"})], 0.0)], False),  # type: ignore[dict-item]
         ([GroupResult([TrialResult("a", None)], 0.0)], False),
-        ([SimpleNamespace(scores=[GOOD])], False),
+        ([SimpleNamespace(results=[])], False),
         ([GOOD], False),
         (None, False),
     ],

@@ -163,7 +163,7 @@ def test_fits_that_share_a_process_with_others_have_no_value(arff: Path) -> None
     experiment = small.experiment(arff, metrics=["fit_memory", "f1"])
     data = small.read_data(experiment)
     (group, *_) = groups(experiment, data.source, small.planned(experiment)[1])
-    alone, beside = (Computer(data).compute(replace(group, alone=each)).scores for each in (True, False))
+    alone, beside = (Computer(data).compute(replace(group, alone=each)).results for each in (True, False))
     for one, other in zip(alone, beside, strict=True):
         assert one.values is not None
         assert other.values is not None

@@ -156,7 +156,7 @@ def test_scores_do_not_depend_on_the_order_of_work(
         pending = random.Random(3).sample(list(pending), len(pending))
         for group in pending:
             order.append(group.split)
-            yield GroupResult(list(reversed(Computer(data).compute(group).scores)), 0.0)
+            yield GroupResult(list(reversed(Computer(data).compute(group).results)), 0.0)
 
     monkeypatch.setattr(ThisProcess, "compute", shuffled)
     report = run(small.experiment(arff, methods=MIXED), tmp_path / "shuffled")

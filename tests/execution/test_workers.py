@@ -309,7 +309,7 @@ def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
     given: list[set[str]] = []
     monkeypatch.setattr(workers, "raise_if_stopped", stop_when_finished)
     with pytest.raises(Stop):
-        given.extend({score.key for score in result.scores} for result in local.compute(pending))
+        given.extend({each.key for each in result.results} for result in local.compute(pending))
     wanted = [{trial.key for trial in group.trials} for group in pending if group.split in unread]
     assert wanted
     assert all(keys in given for keys in wanted)
@@ -317,7 +317,7 @@ def test_what_workers_have_finished_is_given_when_the_run_is_stopped(
 
 def each_key(outcomes: Iterable[GroupResult]) -> Iterator[str]:
     for outcome in outcomes:
-        yield from (score.key for score in outcome.scores)
+        yield from (each.key for each in outcome.results)
 
 
 def test_what_workers_have_finished_is_given_when_the_run_ends_by_an_error(
@@ -397,7 +397,7 @@ def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
         patch.setattr(workers, "_Worker", Watched)
         outcomes = workers.LocalWorkers(1, LimitsSpec()).compute(pending)
         for outcome in outcomes:
-            found += [score.key for score in outcome.scores]
+            found += [each.key for each in outcome.results]
             started[-1].process.terminate()
             time.sleep(0.3)  # it is idle, or has just begun the next
     assert sorted(found) == sorted(trial.key for group in pending for trial in group.trials)
