@@ -11,7 +11,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from mlcdr.comparison.significance import format_counts, show_p
+from mlcdr.comparison.significance import FEW, format_counts, show_p
 from mlcdr.comparison.statistics import ALPHA, Friedman
 from mlcdr.errors import join_words, plural
 from mlcdr.experiment.yaml_reader import read_yaml
@@ -64,7 +64,7 @@ _PROTOCOL = (
     "rows by micro F1 over a full grid, and one threshold rule, by which a label is predicted for the share of rows "
     "that has it in training. The rule does not apply to CLEMS, which predicts whole label sets, chosen for F1, and no "
     "scores, nor to reductions with their authors' learner (`… + SVM`), which decide by themselves: these stand next "
-    "to their learner alone (`… (own threshold)`).\n"
+    "to their learner alone (`… (own threshold)`). kernel-CPLST has kernel ridge regression (alone: `kernel ridge`).\n"
 )
 
 
@@ -141,17 +141,19 @@ def _find(board: Board) -> str:
     test = board.test(MAIN, board.datasets)
     if test is not None:
         found.append(_describe_ranks(board, ranks, *test))
-    larger = [datasets for datasets in board.groups if len(datasets) > len(board.datasets)]
-    found += [_describe_verdicts(board, datasets) for datasets in larger]
+    enough = [datasets for datasets in board.groups[1:] if len(datasets) > FEW]
+    found += [_describe_verdicts(board, datasets) for datasets in enough]
     return " ".join(found)
 
 
 def _describe_verdicts(board: Board, datasets: Sequence[str]) -> str:
-    """What is said of the reductions that have results on more data sets than the first."""
+    """What is said of the reductions on another group of data sets than the first."""
     reductions = plural(len(board.list_reductions(datasets)), "reduction")
     verdicts = board.list_verdicts(datasets)
-    counts = [f"{len(verdicts.get(each, ()))} {each}" for each in ("better", *_NOT_BETTER)]
-    return f"{reductions} on {plural(len(datasets), 'data set')}: {', '.join(counts)}."
+    better = [_say(board, method) for method in verdicts.get("better", ())]
+    named = f" ({join_some(better, _NAMED)})" if better else ""
+    others = [f"{len(verdicts.get(each, ()))} {each}" for each in _NOT_BETTER]
+    return f"{reductions} on {plural(len(datasets), 'data set')}: {len(better)} better{named}, {', '.join(others)}."
 
 
 def _describe_ranks(board: Board, ranks: pd.Series, friedman: Friedman, cd: float) -> str:

@@ -26,6 +26,7 @@ from tools.board import (
     LABELS,
     OWN,
     SELECTED,
+    Board,
     choose_of_families,
     correlate,
     list_frontier,
@@ -260,10 +261,14 @@ def test_the_first_screen_has_the_counts_of_the_verdicts(board):
     assert "ridge" not in board.list_reductions(DATASETS)
 
 
-def test_the_first_screen_counts_the_verdicts_on_more_data_sets_too(board):
+def test_the_first_screen_counts_the_verdicts_on_other_data_sets_too(board, monkeypatch):
     verdict = board.compare("PLST", "ridge", datasets=board.groups[1]).verdict
     counts = [f"{int(verdict == kind)} {kind}" for kind in ("better", "worse", "the same", "not decided")]
-    assert f"1 reduction on 8 data sets: {', '.join(counts)}." in board_page.board_page(board)
+    page = board_page.board_page(board)
+    assert f"1 reduction on 8 data sets: {', '.join(counts)}." in page
+    assert "on 3 data sets: " not in page, "too few for a verdict"
+    monkeypatch.setattr(Board, "list_verdicts", lambda self, datasets: {"better": ["PLST"]})
+    assert "1 reduction on 8 data sets: 1 better (PLST), 0 worse" in board_page.board_page(board)
 
 
 def test_the_first_screen_says_whether_the_ranks_tell_the_best_from_no_reduction(board):
