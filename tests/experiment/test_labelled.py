@@ -142,7 +142,7 @@ def scores(arff: Path, **changes: Any) -> dict[tuple, dict[str, float]]:
     assert len(by_key) == len(chosen)
     found = {}
     for group in groups(an_experiment, data.source, chosen):
-        for score in Computer(data).compute(group).scores:
+        for score in Computer(data).compute(group).results:
             assert score.values is not None, score.error
             trial = by_key[score.key]
             found[trial.method, trial.point, trial.split] = dict(score.values)
@@ -198,7 +198,7 @@ def test_nothing_leaks(arff, monkeypatch):
         data = source.read()
         trials = [t for t in plan(an_experiment, data) if t.split == 1]
         for group in groups(an_experiment, data.source, trials):
-            assert all(score.values is not None for score in Computer(data).compute(group).scores)
+            assert all(score.values is not None for score in Computer(data).compute(group).results)
     assert len(fitted[0]) == len(METHODS) + 2  # what is in each cluster of the last
     for other in fitted[1:]:
         for before, after in zip(fitted[0], other, strict=True):

@@ -62,7 +62,7 @@ def scores_of(experiment: Experiment, method: str | None = None) -> dict[tuple, 
     by_key = {t.key: t for t in chosen}
     result = {}
     for group in groups(experiment, data.source, chosen):
-        for score in computer.compute(group).scores:
+        for score in computer.compute(group).results:
             assert score.values is not None, score.error
             trial = by_key[score.key]
             result[trial.method, trial.point, trial.split] = dict(score.values)
@@ -242,7 +242,7 @@ def test_a_size_that_is_too_large_fails_alone(arff: Path) -> None:
     data = small.read_data(experiment)
     trials = plan(experiment, data)
     by_key = {trial.key: trial for trial in trials}
-    scores = [s for group in groups(experiment, data.source, trials) for s in Computer(data).compute(group).scores]
+    scores = [s for group in groups(experiment, data.source, trials) for s in Computer(data).compute(group).results]
     assert {dict(by_key[s.key].point)[SIZES] for s in scores if s.values is None} == {"200"}
     assert len(scores) == 12
     error = next(s.error for s in scores if s.error)
@@ -488,7 +488,7 @@ def test_what_a_split_keeps_is_freed_where_rows_are_many_and_features_few(tmp_pa
     gc.disable()
     try:
         for group in groups(experiment, data.source, plan(experiment, data)):
-            (score,) = computer.compute(group).scores
+            (score,) = computer.compute(group).results
             assert score.values is not None, score.error
             assert not Square.alive
         assert Square.made == 2

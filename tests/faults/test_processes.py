@@ -444,7 +444,7 @@ def test_a_run_with_trials_that_came_to_no_end_is_not_finished(
 
     def forgetful(self: Computer, group: Any, seconds: float) -> Iterator[GroupResult]:
         for part in parts(self, group, seconds):
-            yield GroupResult(list(part.scores)[1:], part.seconds)
+            yield GroupResult(list(part.results)[1:], part.seconds)
 
     monkeypatch.setattr(Computer, "parts", forgetful)
     report = run(small.experiment(arff), tmp_path)

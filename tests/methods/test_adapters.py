@@ -36,7 +36,7 @@ def scores(loaded: Experiment, backwards: bool = False) -> dict[str, dict[str, f
     """Key of a trial → its values, computed split by split, in that order or the other."""
     data, trials = small.read_data(loaded), small.planned(loaded)[1]
     parts = list(groups(loaded, data.source, trials))
-    found = [score for part in (parts[::-1] if backwards else parts) for score in Computer().compute(part).scores]
+    found = [score for part in (parts[::-1] if backwards else parts) for score in Computer().compute(part).results]
     assert [score.error for score in found if not score.values] == []
     return {score.key: dict(score.values) for score in found}
 

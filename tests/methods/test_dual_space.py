@@ -321,7 +321,7 @@ def scores_of(experiment):
     data = small.read_data(experiment)
     trials = {t.key: t for t in plan(experiment, data)}
     computer = Computer(data)
-    found = [s for group in groups(experiment, data.source, trials.values()) for s in computer.compute(group).scores]
+    found = [s for group in groups(experiment, data.source, trials.values()) for s in computer.compute(group).results]
     return [(trials[s.key], s.values) for s in found]
 
 

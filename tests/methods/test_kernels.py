@@ -377,7 +377,7 @@ def test_the_printed_cells_of_emotions(real_dataset):
     described = experiment(label_space="kernel_cplst", learner=ridge)
     data = DataSource.of(described.datasets[0], described.splits).divide(dataset)
     trials, computer = plan(described, data), Computer(data)
-    scores = [s for group in groups(described, data.source, trials) for s in computer.compute(group).scores]
+    scores = [s for group in groups(described, data.source, trials) for s in computer.compute(group).results]
     found = {score.key: score.values["hamming_loss"] for score in scores}
     printed = {"20%": (0.2231, 0.0020), "40%": (0.2071, 0.0024), "60%": (0.1981, 0.0025)}
     printed |= {"80%": (0.1973, 0.0027), "100%": (0.1988, 0.0027)}

@@ -98,7 +98,7 @@ def measure(name: str) -> list[Ratio]:
     X, Y = as_dense(dataset.X), as_dense(dataset.Y).astype(float)
     theirs, expected = timed(loop, X, Y, split.train, split.test)
     moments = Moments.from_arrays(dataset.X, dataset.Y).without(split.test)
-    for trial, score, labels in zip(work[0].trials, folds[0][1].scores, expected, strict=True):
+    for trial, score, labels in zip(work[0].trials, folds[0][1].results, expected, strict=True):
         model = build(trial.spec).fit_moments(moments)
         assert np.array_equal(model.labels_of(model.output(test)), labels), trial.point
         wrong = float(np.mean(labels != Y[split.test]))

@@ -99,7 +99,7 @@ def bookmarks() -> dict[str, Any]:
     scores = []
     with timing() as seconds:
         for group in groups(experiment, data.source, trials.plan(experiment, data)):
-            scores += computer.compute(group).scores
+            scores += computer.compute(group).results
     failed = [score.error for score in scores if score.values is None]
     if failed or len(scores) != 50:
         raise AssertionError(failed[:1])

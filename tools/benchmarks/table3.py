@@ -111,7 +111,7 @@ def measure(name: str) -> list[Ratio]:
         for split in splits[:repeats]:
             floors.append(timed(floor, gram(whole.without(split.test)))[0])
         for group in work:  # one after the other, as in a run
-            cost, scores = timed(lambda group: computer.compute(group).scores, group)
+            cost, scores = timed(lambda group: computer.compute(group).results, group)
             seconds.append(cost)
             if group.split == i:
                 found = [score.values["hamming_loss"] for score in scores]
