@@ -27,6 +27,7 @@ from mlcdr.comparison.statistics import (
     holm,
 )
 from mlcdr.errors import ResultsError, join_words
+from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.method import MethodSpec
 from mlcdr.experiment.model import value_text
 from mlcdr.methods import registry
@@ -244,12 +245,12 @@ class Board:
 
     def list_verdicts(self, datasets: Sequence[str]) -> dict[str, list[str]]:
         """The reductions by what is said of them against no reduction on these data sets, each list by average rank."""
-        verdicts: dict[str, list[str]] = {}
+        found = []
         for method in self.list_reductions(datasets):
             compared = self.compare(method, self.against, MAIN, datasets)
             if compared is not None:
-                verdicts.setdefault(compared.verdict, []).append(method)
-        return verdicts
+                found.append((compared.verdict, method))
+        return group_pairs(found)
 
     def facts(self) -> pd.DataFrame:
         """Data sets × n, d, K, density, d/n and noise; NaN where no manifest has it.

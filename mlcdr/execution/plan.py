@@ -153,7 +153,7 @@ def _notice_changed(datasets: Iterable[PlannedData], folder: Path, listener: Lis
         for planned in datasets:
             before = manifest.facts(planned.name).get("checksum")
             if before not in (None, planned.facts["checksum"]):
-                listener.notice(f"{planned.name}: not the content of the last run in {folder}; it is computed anew")
+                listener.notice(f"{planned.name}: not the content of the last run in {folder}; it is computed again")
 
 
 def _notice_test_search(experiment: Experiment, listener: Listener) -> None:

@@ -62,7 +62,7 @@ def _complete_method(parts: dict[str, Any], defaults: Mapping[str, Any]) -> dict
 
 
 def _as_mapping(value: Any) -> dict[str, Any]:
-    """A mapping of a config; nothing for what is none, which is refused when the config is loaded."""
+    """A mapping of a config; nothing for what is none: `methods` are replaced, the rest is refused at loading."""
     return value if isinstance(value, dict) else {}
 
 
