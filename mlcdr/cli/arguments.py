@@ -71,8 +71,8 @@ Quiet = Annotated[bool, switch("Print nothing but errors.", "--quiet", "-q")]
 Trust = Annotated[
     bool,
     switch(
-        "Import modules named in the config from any folder, and let --try run its commands; only for code that you "
-        "trust.",
+        "Import modules named in the config from any folder, and let `check --try` run its commands; only for code "
+        "that you trust.",
         "--trust",
     ),
 ]

@@ -282,27 +282,36 @@ def _own_parts(path: Path) -> tuple[Path, ...] | None:
 def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     """Choose files in a data set's folder: of the first form, in the order of FORMS, that has what `part` needs."""
     there = _list_files(folder, name)
-    known = find(name)
     for form in FORMS:
         for which in ("full", "train", "test"):
             paths = there[form, which.removeprefix("full")]
             if len(paths) > 1:
                 names = " and ".join(path.name for path in paths)
                 raise DataError(f"{folder}: {names} could both be the {which} file; keep one")
-        full = tuple(there[form, ""])
-        # a full file of the catalogue may have both parts
-        has_parts = known is not None and (known.test_first or (known.matlab and known.matlab.n_train))
-        split = _divided(there, form)
-        if full and part == "predefined" and not split:
-            split = _own_parts(full[0])
-        if full and (part == "full" or (has_parts and not split)):
-            test_first = known.test_first if known and part == "predefined" else None
-            return DataFiles(name, full, _choose_xml(there, full[0]), test_first)
-        if split:
-            return DataFiles(name, split, _choose_xml(there, split[0]))
+        files = _choose_of_form(there, form, name, part)
+        if files is not None:
+            return files
     wanted = f"{name}-train.arff and {name}-test.arff"
     if part == "full":
         wanted = f"{name}.arff, or {wanted}"
     has = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_file())) or "nothing"
     error = DataError if part == "full" else NoDivisionError
     raise error(f"{folder}: needs {wanted} (or of another form, such as .csv), has {has}")
+
+
+def _choose_of_form(there: _Found, form: str, name: str, part: Part) -> DataFiles | None:
+    """The files of one form, None if they have not what `part` needs; at most one is full, train and test each."""
+    full = tuple(there[form, ""])
+    split = _divided(there, form)
+    if not full:
+        return DataFiles(name, split, _choose_xml(there, split[0])) if split else None
+    if part == "full":
+        return DataFiles(name, full, _choose_xml(there, full[0]))
+    split = split or _own_parts(full[0])
+    if split:
+        return DataFiles(name, split, _choose_xml(there, split[0]))
+    known = find(name)
+    # a full file of the catalogue may have both parts
+    if known is not None and (known.test_first or (known.matlab and known.matlab.n_train)):
+        return DataFiles(name, full, _choose_xml(there, full[0]), known.test_first)
+    return None
