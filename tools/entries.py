@@ -15,9 +15,10 @@ from mlcdr.experiment.keys import codes
 from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.shipped import shipped_configs
+from mlcdr.experiment.splits import KFold
 from mlcdr.papers import recipes
 from mlcdr.papers.board import list_departures
-from mlcdr.papers.judging import Verdict, judge, published_errors, rules_for
+from mlcdr.papers.judging import FEWEST, Rules, Verdict, judge, published_errors, rules_for
 from mlcdr.papers.printed import KEY, read_cells
 from mlcdr.papers.published import PublishedComparison
 from mlcdr.papers.recipes import SMALL, Recipe
@@ -36,7 +37,9 @@ def is_small(run: StoredRun) -> bool:
 
 
 def stored_cells(run: StoredRun) -> dict[str, pd.DataFrame]:
-    """Published table → its cells that a run has, in the columns of `mlcdr.papers.judging.judge`.
+    """Published table → its cells that a run has, in the columns of `mlcdr.papers.judging.judge`, and `df`.
+
+    `df` is the degrees of freedom of the deviation that `se` is made of.
 
     Raises
     ------
@@ -57,7 +60,11 @@ def stored_cells(run: StoredRun) -> dict[str, pd.DataFrame]:
             row[name] = read_number(source, line, name, row[name], gaps=name in _MAY_LACK)
         rows.append(row | {"line": line})
     stored = pd.DataFrame(rows, columns=[*COLUMNS, "line"]).astype({"n": int})
-    return {table: _beside_printed(table, cells, str(source)) for table, cells in stored.groupby("table", sort=False)}
+    found = {}
+    for table, cells in stored.groupby("table", sort=False):
+        beside = _beside_printed(table, cells, str(source))
+        found[table] = beside.assign(df=_count_values(run, beside["n"], rules_for(table)) - 1)
+    return found
 
 
 def _beside_printed(table: str, stored: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -71,6 +78,14 @@ def _beside_printed(table: str, stored: pd.DataFrame, source: str) -> pd.DataFra
         place = " ".join(filter(None, first[KEY]))
         raise ResultsError(f"{source}:{first['line']}: a row for {place}, which {table} lacks, or a second one")
     return cells.drop(columns="line").assign(published_se=published_errors(cells, rules_for(table)))
+
+
+def _count_values(run: StoredRun, n_splits: pd.Series, rules: Rules) -> pd.Series:
+    """How many numbers the deviation behind `se` is of: the repetitions where it is theirs, else the splits."""
+    if rules.spread != "repetitions" or not isinstance(run.experiment.splits, KFold):
+        return n_splits
+    repetitions = n_splits // run.experiment.splits.folds
+    return repetitions.where(repetitions >= FEWEST, n_splits)
 
 
 def comparisons(runs: Iterable[StoredRun]) -> dict[tuple[str, str], tuple[PublishedComparison, list[StoredRun]]]:

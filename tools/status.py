@@ -146,8 +146,9 @@ def count_beyond(cells: pd.DataFrame) -> tuple[int, dict[int, int], dict[int, fl
 
     The standard error is that of the difference, including the rounding of the printed number.
 
-    By chance: Student's t, with the degrees of freedom of Welch's test. Where no spread is printed the printed number
-    is one repetition, and z is over the standard deviation of ours. Cells that are not judged do not count.
+    By chance: Student's t, with the degrees of freedom of Welch's test, in which a printed error has as many as ours.
+    Where no spread is printed the printed number is one repetition, and z is over the standard deviation of ours, whose
+    degrees of freedom count our repetitions (`entries.stored_cells`). Cells that are not judged do not count.
     """
     theirs = cells["published_se"].fillna(0.0)
     variance = cells["se"] ** 2 + theirs**2
@@ -156,7 +157,7 @@ def count_beyond(cells: pd.DataFrame) -> tuple[int, dict[int, int], dict[int, fl
     cells, theirs, variance = cells[counted], theirs[counted], variance[counted]
     rounding = cells["published"].map(lambda printed: 10.0 ** -n_places(printed) / math.sqrt(12))
     z = cells["difference"].abs() / (variance + rounding.astype(float) ** 2) ** 0.5
-    degrees = (cells["n"] - 1) * variance**2 / (cells["se"] ** 4 + theirs**4)
+    degrees = cells["df"] * variance**2 / (cells["se"] ** 4 + theirs**4)
     beyond = {limit: int((z > limit).sum()) for limit in (2, 3)}
     expected = {limit: float(2 * stats.t.sf(limit, degrees).sum()) for limit in (2, 3)}
     return len(cells), beyond, expected

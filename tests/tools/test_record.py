@@ -94,6 +94,10 @@ def test_the_parts_of_a_table_are_one_comparison_and_variants_stand_apart(tmp_pa
     cells = both.comparison.cells
     spread = cells.loc[(cells["dataset"] == "yeast") & (cells["n"] > 0), "se"]
     assert [*spread] == pytest.approx([0.001 * math.sqrt(10 / 9)] * len(spread), rel=1e-4)
+    there = cells[cells["n"] > 0]
+    # a deviation of ten repetitions, of ten folds each; and where there is one repetition, one of its ten folds
+    assert sorted(there["n"].unique()) == [10, 100]
+    assert set(there["df"]) == {9}
     assert any("methods.PLST.tune.scope: none" in note for note in both.notes())
 
 
@@ -349,13 +353,13 @@ def test_the_record_is_of_a_commit_without_changes(tmp_path, monkeypatch):
 
 
 def test_how_many_cells_lie_beyond_so_many_standard_errors():
-    cell = {"published": "0.0129", "spread_kind": "standard_error", "verdict": "agrees", "n": 100}
+    cell = {"published": "0.0129", "spread_kind": "standard_error", "verdict": "agrees", "n": 100, "df": 99}
     judged = [cell | {"se": 0.03, "published_se": 0.04, "difference": 0.05 * z} for z in (0.0, 1.5, 2.5, -2.5, 3.5)]
     unjudged = cell | {"se": 1, "published_se": 1, "difference": 9, "verdict": "not reproducible"}
     n, beyond, expected = status.count_beyond(pd.DataFrame([*judged, unjudged]))
     assert (n, beyond) == (5, {2: 3, 3: 1})
     assert expected == pytest.approx({2: 5 * 0.0470, 3: 5 * 0.0031}, rel=0.02)  # t with 169 degrees of freedom
-    few = cell | {"se": 0.1, "published_se": 0.0, "difference": 0, "n": 5}
+    few = cell | {"se": 0.1, "published_se": 0.0, "difference": 0, "df": 4}
     assert status.count_beyond(pd.DataFrame([few]))[2][2] == pytest.approx(0.1161, rel=1e-3), "4 degrees of freedom"
 
 
