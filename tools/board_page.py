@@ -11,7 +11,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from mlcdr.comparison.significance import FEW, format_counts, show_p
+from mlcdr.comparison.significance import FEW, format_counts, show_p, show_test
 from mlcdr.comparison.statistics import ALPHA, Friedman
 from mlcdr.errors import join_words, plural
 from mlcdr.experiment.yaml_reader import read_yaml
@@ -525,10 +525,9 @@ def _describe_correlations(found: pd.DataFrame) -> str:
 def _correlation_sheet(found: pd.DataFrame) -> Sheet:
     rows: list[list[str | Text]] = []
     for row in found.itertuples():
-        shown: list[str | Text] = [NOTHING] * 3
-        if not math.isnan(row.p):
-            shown = [signed(row.rho, 2), f"{row.p:.3f}", text(f"{row.p_holm:.3f}", row.p_holm <= ALPHA)]
-        rows.append([f"{row.method}: {row.family}", row.fact, str(row.n), *shown])
+        rho = NOTHING if math.isnan(row.p) else signed(row.rho, 2)
+        test = show_test(row.p, row.p_holm, places=3)
+        rows.append([f"{row.method}: {row.family}", row.fact, str(row.n), rho, *test])
     return make_sheet(
         caption="Rank correlations of the gain in micro F1",
         header=["Gain of", "With", "Data sets", "ρ", "p", "p (Holm)"],

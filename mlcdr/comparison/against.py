@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from mlcdr.comparison.significance import show_p
+from mlcdr.comparison.significance import show_p, show_test
 from mlcdr.comparison.statistics import ALPHA
-from mlcdr.comparison.within import Design, compare_within, explain_designs, show_test
+from mlcdr.comparison.within import Design, compare_within, explain_designs
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.metric_facts import MetricFacts
@@ -120,7 +120,7 @@ class Against:
         labels = [pair["dataset"], *(pair[path] or DASH for path in self.swept), pair["method"]]
         if has_sizes:
             labels.append(_count_sizes(pair["sizes"]) or DASH)
-        return [*labels, signed(pair["better_by"], _DIGITS), *show_test(pair)]
+        return [*labels, signed(pair["better_by"], _DIGITS), *show_test(pair["p"], pair["p_holm"])]
 
     def _explain(self) -> Iterator[str]:
         yield from explain_designs(self.designs, {})

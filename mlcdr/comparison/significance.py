@@ -202,14 +202,10 @@ class Significance:
 
 def _show_pair(pair: Any) -> list[str | Text]:
     """The cells of a row of `list_pairs`."""
-    p, holm = NOTHING, NOTHING
-    if not math.isnan(pair.p):
-        p = text(f"{pair.p:.4f}")
-        holm = text(f"{pair.p_holm:.4f}", pair.p_holm <= ALPHA)
     better, effect = signed(pair.better_by, 4), signed(pair.rank_biserial, 2)
     counts = format_counts([pair.wins, pair.ties, pair.losses])
     likely = [f"{share:.3f}" for share in pair[len(_PAIR) :]]
-    return [pair.method, pair.against, better, counts, effect, p, holm, *likely]
+    return [pair.method, pair.against, better, counts, effect, *show_test(pair.p, pair.p_holm), *likely]
 
 
 def assess(
@@ -244,9 +240,17 @@ def format_counts(counts: Sequence[int] | np.ndarray) -> str:
     return "/".join(str(int(count)) for count in counts)
 
 
-def show_short(p: float) -> str:
+def show_test(p: float, p_holm: float, places: int = 4) -> list[Text]:
+    """The cells of a p-value and of the corrected one, which is bold where the two differ."""
+    if math.isnan(p):
+        return [NOTHING, NOTHING]
+    return [text(show_short(p, places)), text(show_short(p_holm, places), p_holm <= ALPHA)]
+
+
+def show_short(p: float, places: int = 4) -> str:
     """A p-value as a cell: `0.0120`, `< 0.0001`."""
-    return f"{p:.4f}" if p >= 0.00005 else "< 0.0001"
+    least = 10.0**-places
+    return f"{p:.{places}f}" if p >= least / 2 else f"< {least:g}"
 
 
 def show_p(p: float) -> str:

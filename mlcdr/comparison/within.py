@@ -22,14 +22,14 @@ import pandas as pd
 from mlcdr.comparison import statistics
 from mlcdr.comparison.pairing import compare_sizes
 from mlcdr.comparison.ranking import list_points
-from mlcdr.comparison.significance import show_p, show_short
+from mlcdr.comparison.significance import show_p, show_test
 from mlcdr.comparison.statistics import ALPHA, holm, paired_differences
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import FromFile, KFold, Predefined
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed
 from mlcdr.tables.text_format import say_where, shorten_paths
 
 _NAMED = 6  # pairs that a note names
@@ -147,7 +147,8 @@ class WithinDataSets:
         point = [pair[path] or DASH for path in self.swept]
         likely = [] if self.rope is None else [_show_share(pair[name]) for name in _LIKELY]
         better = signed(pair["better_by"], 4)
-        return [pair["dataset"], *point, pair["method"], pair["against"], better, *show_test(pair), *likely]
+        test = show_test(pair["p"], pair["p_holm"])
+        return [pair["dataset"], *point, pair["method"], pair["against"], better, *test, *likely]
 
     def _explain(self) -> Iterator[str]:
         yield from explain_designs(self.designs, {})
@@ -177,13 +178,6 @@ def explain_designs(designs: Mapping[str, Sequence[Design]], n_pairs: Mapping[st
             tested.setdefault(f"{design.describe()}{correction}", []).append(dataset)
     for test, datasets in tested.items():
         yield f"{join_words(datasets)}: {test}."
-
-
-def show_test(pair: Mapping[Any, Any]) -> list[Text]:
-    """The cells of `p` and `p_holm`, bold where the two differ."""
-    if math.isnan(pair["p"]):
-        return [NOTHING, NOTHING]
-    return [text(show_short(pair["p"])), text(show_short(pair["p_holm"]), pair["p_holm"] <= ALPHA)]
 
 
 def _show_share(share: float) -> str | Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import matplotlib as mpl
@@ -31,20 +31,23 @@ def write_all(results: Results, labels: pd.DataFrame) -> list[Path]:
 
 
 def draw_all(results: Results, labels: pd.DataFrame) -> Iterator[Drawing]:
-    """The figure of each data set and metric."""
+    """The figure of each data set and metric; a method has one colour in all, also where another one is missing."""
+    names = labels["method"].unique() if results.swept else results.methods
+    numbers = {name: k for k, name in enumerate(names)}
     for (dataset, metric), cells in group(labels, ["dataset", "metric"]):
         title = f"{results.name}: {metric} by label, {dataset}"
         stem = f"labels_{layouts.file_name(dataset)}_{metric}"
         n_labels = labels.loc[labels["dataset"] == dataset, "label"].nunique()
-        yield Drawing(_draw(cells, dataset, metric, n_labels), title, stem)
+        yield Drawing(_draw(cells, dataset, metric, n_labels, numbers), title, stem)
 
 
 @mpl.rc_context(STYLE)
-def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int) -> Figure:
+def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int, numbers: Mapping[str, int]) -> Figure:
     """A point for each label and method, and a line through the means of labels that are about as frequent."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.add_subplot()
-    for k, (method, points) in enumerate(cells.groupby("method", sort=False, observed=True)):
+    for method, points in cells.groupby("method", sort=False, observed=True):
+        k = numbers[method]
         xy = points[["frequency", "value"]].to_numpy()
         axes.plot(
             *xy.T,

@@ -23,7 +23,7 @@ _WIDEST = 1e6  # means that are written have at most six digits before the point
 _TICKS = 12  # of an axis, at most
 _BRIGHT = 0.45  # of 1: a cell that is darker has its number in white
 _FRAME = "#d55e00"
-_MISSING = "#e6e6e6"
+_MISSING = "#b8b8b8"  # darker than what lies around the middle of PuOr
 
 
 def draw_matrix(ax: Axes, values: np.ndarray, bar_style: Mapping[str, Any], **look: Any) -> tuple[AxesImage, Colorbar]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlcdr.comparison import comparison, diagrams
-from mlcdr.comparison.significance import assess
+from mlcdr.comparison.significance import assess, show_test
 from mlcdr.results.results import open_results
 from tests.comparison.test_statistics import DEMSAR
 from tests.results_folders import experiment, write_folder
@@ -95,6 +95,13 @@ def test_a_pair_that_ties_does_not_count_in_holms_correction():
     got = of(np.array([base, base, base + 0.1]))
     assert "over 2 pairs: " in got.notes()[-1]
     assert got.pairs.holm[0, 2] == pytest.approx(2 * 2 / 2**9)
+
+
+def test_a_p_value_is_never_shown_as_zero():
+    better = np.random.default_rng(0).random(20) + 1
+    (pair,) = of([better, better - 0.5]).sheet("pairs").rows
+    assert [cell.plain for cell in pair[-2:]] == ["< 0.0001", "< 0.0001"]
+    assert [cell.plain for cell in show_test(1e-9, 0.0006, places=3)] == ["< 0.001", "0.001"]
 
 
 def test_what_is_left_out_is_left_out_of_the_tests(tmp_path):

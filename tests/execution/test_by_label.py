@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment.loading import experiment_from
 from mlcdr.report import report as page
 from mlcdr.results.labels import read_label_scores
-from mlcdr.tables import figures
+from mlcdr.tables import figures, frequency_figures, styles
 from mlcdr.tables.canvas import Drawing
 from mlcdr.tables.sheet import DASH
 from tests import small
@@ -108,6 +110,18 @@ def test_winners_and_thirds_as_counted_by_hand(tmp_path: Path) -> None:
     assert [row[-1].plain for row in tabulate_wins(read, "d", "log_loss").rows] == ["c", "a"], "less is better"
     parts = tabulate_parts(read, "d")
     assert [cell.plain for cell in parts.rows[0][:4]] == ["A", "0.7000", "0.3000", DASH]
+
+
+def test_a_method_has_one_colour_in_all_figures(tmp_path: Path) -> None:
+    rows = ["d,A,0,a,f1,0.5,0.5", "d,B,0,a,f1,0.4,0.5", "d,B,0,a,average_precision,0.4,0.5"]
+    (tmp_path / "labels.csv").write_text("\n".join(["dataset,method,split,label,metric,value,frequency", *rows]))
+    results: Any = SimpleNamespace(name="mine", methods=("failed", "A", "B"), swept=())
+    of_labels = read_label_scores(tmp_path)
+    assert of_labels is not None
+    of_f1, without_a = (drawn.figure.axes[0] for drawn in frequency_figures.draw_all(results, of_labels))
+    shown = {line.get_label(): line.get_color() for line in of_f1.lines[1::2]}
+    assert shown == {"A": styles.colour(1), "B": styles.colour(2)}, "that of the config, as in other figures"
+    assert without_a.lines[1].get_color() == shown["B"]
 
 
 def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]

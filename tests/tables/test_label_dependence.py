@@ -155,6 +155,10 @@ def test_heat_maps_show_the_measures_in_the_order_asked_for():
         assert np.isnan(np.diag(shown)).all()
         assert [label.get_text() for label in ax.get_yticklabels()] == [f"label $_{j}$ of som…" for j in at]
     assert len(maps) == 4
+    for ax in maps:
+        colours = ax.images[0].cmap(np.linspace(0, 1, 200))
+        far = np.abs(colours - ax.get_facecolor()).max(axis=1)
+        assert far.min() > 0.08, "no number has the grey of a cell without one"
 
 
 def test_the_projection_tells_the_most_frequent_label_sets_apart():
