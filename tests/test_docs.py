@@ -130,7 +130,7 @@ def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path, monk
         for shown in pages.run(page, tmp_path):
             if not shown.agrees:
                 wrong.append(
-                    f"{page.name}:{shown.line}: $ {shown.command}\n--- shown\n{shown.expected}--- is\n{shown.found}"
+                    f"{page.name}:{shown.line}: $ {shown.typed}\n--- shown\n{shown.expected}--- is\n{shown.found}"
                 )
     except Lacking as told:
         lacking = str(told)

@@ -93,7 +93,7 @@ def _kind_of_step(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Against:
+class HeadToHead:
     """A method against another one in one measure, over the data sets that both have.
 
     Attributes
@@ -221,10 +221,10 @@ class Board:
 
     def compare(
         self, method: str, rival: str, metric: str = MAIN, datasets: Sequence[str] | None = None
-    ) -> Against | None:
+    ) -> HeadToHead | None:
         """A method against another one; None if they have no data set in common."""
         gains = self.gains(method, rival, metric, datasets)
-        return Against(gains, *bayesian_signed_rank(gains.to_numpy(), ROPE)) if len(gains) else None
+        return HeadToHead(gains, *bayesian_signed_rank(gains.to_numpy(), ROPE)) if len(gains) else None
 
     def time_ratio(self, method: str, datasets: Sequence[str]) -> float:
         """The geometric mean over data sets of the time of a fit in that of no reduction; NaN if it is not known."""

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from mlcdr.comparison.significance import FEW, format_counts, show_p, show_test
+from mlcdr.comparison.standing import describe_datasets
 from mlcdr.comparison.statistics import ALPHA, Friedman
 from mlcdr.errors import join_words, plural
 from mlcdr.experiment.yaml_reader import read_yaml
@@ -28,8 +29,8 @@ from tools.board import (
     MAIN,
     ROPE,
     SURE,
-    Against,
     Board,
+    HeadToHead,
     choose_of_families,
     correlate,
     list_frontier,
@@ -99,10 +100,6 @@ def _say(board: Board, method: str) -> str:
     return escape_markdown(_name(board, method))
 
 
-def _list_datasets(datasets: Sequence[str]) -> str:
-    return f"{plural(len(datasets), 'data set')} ({', '.join(datasets)})"
-
-
 # -------------------------------------------------------------------- what the board finds
 
 
@@ -125,13 +122,7 @@ def _find(board: Board) -> str:
         f"**{lead}** (`{board.against}`, on {n_datasets}){named}; {counts} (Bayesian signed-rank test; "
         f"differences below {ROPE} count as equal, and a verdict needs a probability of {SURE})."
     ]
-    gains = {method: board.gains(method, board.against, MAIN, board.datasets) for method in reductions}
-    best = max(gains, key=lambda method: float(gains[method].mean()))
-    mean = signed(float(gains[best].mean()), 4)
-    wins, losses = int((gains[best] > 0).sum()), int((gains[best] < 0).sum())
-    found.append(
-        f"{_say(board, best)} has the largest mean difference to it, {mean}: better on {wins}, worse on {losses}."
-    )
+    found.append(_describe_largest_gain(board, reductions))
     spaces = [method for method in reductions if board.families[method] == LABELS]
     kept = pd.Series([board.share_all_kept(method, board.datasets) for method in spaces], dtype=float).dropna()
     if len(kept):
@@ -144,6 +135,15 @@ def _find(board: Board) -> str:
     enough = [datasets for datasets in board.groups[1:] if len(datasets) > FEW]
     found += [_describe_verdicts(board, datasets) for datasets in enough]
     return " ".join(found)
+
+
+def _describe_largest_gain(board: Board, reductions: Sequence[str]) -> str:
+    """Which reduction has the largest mean difference to none."""
+    gains = {method: board.gains(method, board.against, MAIN, board.datasets) for method in reductions}
+    best = max(gains, key=lambda method: float(gains[method].mean()))
+    mean = signed(float(gains[best].mean()), 4)
+    wins, losses = int((gains[best] > 0).sum()), int((gains[best] < 0).sum())
+    return f"{_say(board, best)} has the largest mean difference to it, {mean}: better on {wins}, worse on {losses}."
 
 
 def _describe_verdicts(board: Board, datasets: Sequence[str]) -> str:
@@ -184,7 +184,7 @@ def _standings(board: Board) -> Iterator[str]:
     """The table of each group of data sets; the first is open, and a script shows another one in its place."""
     for datasets in board.groups:
         sheet = _standing(board, datasets)
-        title = _list_datasets(datasets)
+        title = describe_datasets(datasets)
         if datasets == board.datasets:
             table = sheet.html(sortable=True).strip()
             yield f'<div class="board-group" data-name="{html.escape(title)}">\n{table}\n</div>\n'
@@ -236,14 +236,14 @@ def _show_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _show_gain(compared: Against | None) -> list[str]:
+def _show_gain(compared: HeadToHead | None) -> list[str]:
     """The mean difference, and how often the method wins, ties and loses."""
     if compared is None:
         return [DASH] * 2
     return [signed(float(compared.gains.mean()), 4), format_counts(compared.counts)]
 
 
-def _show_likely(compared: Against | None) -> list[str | Text]:
+def _show_likely(compared: HeadToHead | None) -> list[str | Text]:
     """The probabilities better, the same and worse; bold from `SURE` on. With too few data sets they say nothing."""
     if compared is None or compared.verdict == "too few":
         return [NOTHING] * 3
@@ -352,7 +352,7 @@ def _families(board: Board) -> Iterator[str]:
         if datasets == board.datasets:
             yield f"{sheet.html().strip()}\n"
         else:
-            yield _fold(_list_datasets(datasets), sheet)
+            yield _fold(describe_datasets(datasets), sheet)
 
 
 def _family(board: Board, datasets: Sequence[str]) -> Sheet:
@@ -494,16 +494,13 @@ def _gain_sheet(board: Board, chosen: Mapping[str, str]) -> Sheet:
 
 
 def _describe_correlations(found: pd.DataFrame) -> str:
-    """What the correlations show, honestly."""
+    """Which correlations are significant after Holm's correction; if none is, how near the nearest comes."""
     tested = found.dropna(subset=["p_holm"])
     if tested.empty:
         return "Too few data sets for a correlation."
     shown = tested[tested["p_holm"] <= ALPHA]
-    n = (
-        f"{tested['n'].min()} to {tested['n'].max()}"
-        if tested["n"].min() < tested["n"].max()
-        else f"{tested['n'].max()}"
-    )
+    fewest, most = tested["n"].min(), tested["n"].max()
+    n = f"{fewest} to {most}" if fewest < most else f"{most}"
     if shown.empty:
         least = tested.loc[tested["p_holm"].idxmin()]
         nearest = f"{escape_markdown(least.method)} with {least.fact}, ρ = {signed(least.rho, 2)}, {show_p(least.p)}"
@@ -578,7 +575,7 @@ def _tell(said: Mapping[str, Mapping[str, Iterable[str]]]) -> Iterator[str]:
         yield f"in {_SHORT.get(metric, metric)} {', '.join(told)}"
 
 
-def _show_pair(method: str, rival: str, metric: str, compared: Against) -> list[str | Text]:
+def _show_pair(method: str, rival: str, metric: str, compared: HeadToHead) -> list[str | Text]:
     counts, mean = format_counts(compared.counts), signed(float(compared.gains.mean()), 4)
     n = str(len(compared.gains))
     return [method, rival, _SHORT.get(metric, metric), n, counts, mean, *_show_likely(compared)]

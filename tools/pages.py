@@ -47,11 +47,11 @@ class Lacking(Exception):
 
 
 @dataclass
-class Shown:
+class Command:
     """A command of a page, the output that the page shows, and the output that it has (None: not run)."""
 
     line: int
-    command: str
+    typed: str
     expected: str
     found: str | None = None
 
@@ -135,7 +135,7 @@ def working_in(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def run(page: Path, folder: Path) -> Iterator[Shown]:
+def run(page: Path, folder: Path) -> Iterator[Command]:
     """The commands of a page, each when it has been run in `folder`.
 
     Raises
@@ -159,13 +159,13 @@ def _openml_of_our_own() -> Iterator[None]:
         yield
 
 
-def _run(text: str, session: Session) -> Iterator[Shown]:
+def _run(text: str, session: Session) -> Iterator[Command]:
     for block in _BLOCK.finditer(text):
         if block["needs"] is not None:
             _require(block["needs"].split())
         elif block["kind"] == "console":
             for shown in commands(block["body"], text.count("\n", 0, block.start("body")) + 1):
-                shown.found = session.type(shown.command)
+                shown.found = session.type(shown.typed)
                 yield shown
         elif named := _FILE.match(block["body"]):
             (session.cwd / named[1]).parent.mkdir(parents=True, exist_ok=True)
@@ -173,14 +173,14 @@ def _run(text: str, session: Session) -> Iterator[Shown]:
             (session.cwd / named[1]).write_text(body, encoding="utf-8")
 
 
-def commands(body: str, first_line: int = 1) -> list[Shown]:
+def commands(body: str, first_line: int = 1) -> list[Command]:
     """The commands of a console block."""
-    found: list[Shown] = []
+    found: list[Command] = []
     for number, line in enumerate(body.splitlines(), first_line):
         if line.startswith("$ "):
-            found.append(Shown(number, line[2:], ""))
-        elif found and found[-1].command.endswith("\\"):
-            found[-1].command = f"{found[-1].command[:-1].rstrip()} {line.strip()}"
+            found.append(Command(number, line[2:], ""))
+        elif found and found[-1].typed.endswith("\\"):
+            found[-1].typed = f"{found[-1].typed[:-1].rstrip()} {line.strip()}"
         elif found:
             found[-1].expected += line + "\n"
     return found
@@ -212,7 +212,7 @@ def renewed(page: Path, folder: Path) -> str:
         lines = []
         for each in commands(match["body"]):
             shown = next(found)
-            lines.append("$ " + shown.command)
+            lines.append("$ " + shown.typed)
             # What is left out by `…` stays so where the page is right.
             lines += (each.expected if shown.agrees else _tidy(shown.found or "")).splitlines()
         return "```console\n" + "\n".join(lines) + "\n```"

@@ -275,12 +275,7 @@ def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
     reasons = itertools.chain.from_iterable(each.comparison.reasons() for each in stored)
     # no reason where the rule has gone since it was stored
     for why, cells in group_pairs((why, cells) for why, _, cells in reasons if why).items():
-        which = join_names(cells)
-        if len(which) > _MANY:
-            parts = zip(*(cell.partition(" ") for cell in which), strict=True)
-            datasets_of, _, methods_of = (list(dict.fromkeys(part)) for part in parts)
-            which = min(datasets_of, methods_of, key=lambda names: (not all(names), len(names)))
-        yield f"Not judged, {', '.join(which)}: {why}.\n"
+        yield f"Not judged, {', '.join(_name_cells(join_names(cells)))}: {why}.\n"
     known: set[str] = set()
     for each in stored:
         yield from _reading(each)
@@ -289,6 +284,21 @@ def _table(table: str, readings: Sequence[Recipe]) -> Iterator[str]:
     if missing:
         yield "Not in the record yet:\n"
         yield "\n".join(f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in missing) + "\n"
+
+
+def _name_cells(names: Sequence[str]) -> Sequence[str]:
+    """Cells (`yeast PLST`); of many only their data sets or their methods, whichever are fewer, if all have one."""
+    if len(names) <= _MANY:
+        return names
+    datasets: dict[str, None] = {}
+    methods: dict[str, None] = {}
+    for name in names:
+        dataset, _, method = name.partition(" ")
+        datasets.setdefault(dataset)
+        methods.setdefault(method)
+    if "" in methods or len(datasets) <= len(methods):
+        return list(datasets)
+    return list(methods)
 
 
 def _reading(each: Reproduction) -> Iterator[str]:

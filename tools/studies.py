@@ -96,7 +96,7 @@ def read(study: str) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Against:
+class Gain:
     """A method against its control.
 
     Attributes
@@ -121,7 +121,7 @@ class Against:
         return float(np.median(self.changes))
 
 
-def against(numbers: Numbers, metric: str, method: Method, control: Method) -> Against:
+def against(numbers: Numbers, metric: str, method: Method, control: Method) -> Gain:
     """A method against another one, on the data sets that the first has."""
     sign = -1.0 if metric in LOSSES else 1.0
     better = worse = 0
@@ -136,10 +136,10 @@ def against(numbers: Numbers, metric: str, method: Method, control: Method) -> A
     gain = sign * paired_differences(of_ours, of_theirs)
     with np.errstate(divide="ignore"):  # against a control of 0 a gain is infinite, which a median can take
         changes = np.divide(gain, of_theirs, out=np.zeros(len(gain)), where=gain != 0)
-    return Against(changes, better, worse, rank_biserial(gain), wilcoxon(gain))
+    return Gain(changes, better, worse, rank_biserial(gain), wilcoxon(gain))
 
 
-def grid(found: Mapping[tuple[str, str], Against], corner: str) -> str:
+def grid(found: Mapping[tuple[str, str], Gain], corner: str) -> str:
     """A table, by row and column, of medians, effects and counts; bold: p ≤ 0.05 after Holm's correction over all."""
     adjusted = holm([each.p for each in found.values()])
     rows: dict[str, list[str]] = {}
@@ -196,7 +196,7 @@ def labels() -> tuple[dict[str, str], Figure]:
 
 
 @mpl.rc_context(STYLE)
-def _draw_sizes(panels: Mapping[str, Mapping[tuple[str, str], Against]]) -> Figure:
+def _draw_sizes(panels: Mapping[str, Mapping[tuple[str, str], Gain]]) -> Figure:
     """The quartiles of the gains of each space at each size, a panel for each measure."""
     figure = Figure(figsize=(7.2, 2.9), layout="constrained")
     for ax, (title, found) in zip(figure.subplots(1, 3), panels.items(), strict=True):
@@ -335,7 +335,7 @@ def features() -> tuple[dict[str, str], Figure]:
 
 
 @mpl.rc_context(STYLE)
-def _draw_gains(drawn: Mapping[str, Mapping[tuple[str, str], Against]]) -> Figure:
+def _draw_gains(drawn: Mapping[str, Mapping[tuple[str, str], Gain]]) -> Figure:
     """The gain on each data set, and the median, a panel for each learner."""
     figure = Figure(figsize=(7.2, 3.0), layout="constrained")
     for ax, learner in zip(figure.subplots(1, 3, sharey=True), EXTRACTED_FOR, strict=True):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.comparison.significance import format_counts, show_p, show_short
-from mlcdr.comparison.standing import rank_among
+from mlcdr.comparison.standing import describe_datasets, rank_among
 from mlcdr.comparison.statistics import ALPHA, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import number_of_splits
@@ -221,7 +221,7 @@ def _tabulate_means(results: Results, metric: str) -> pd.DataFrame:
 def _list_notes(results: Results, board: Results, own: str, common: list[str], rivals: list[str]) -> Iterator[str]:
     """On which data sets a method was placed, among which stored ones, and what of it and of the board was left out."""
     if common:
-        yield f"{own}: on {plural(len(common), 'data set')} ({', '.join(common)})."
+        yield f"{own}: on {describe_datasets(common)}."
     left_out = [name for name in results.datasets if name not in common]
     unfinished = [name for name in left_out if name in board.datasets]
     if unfinished:

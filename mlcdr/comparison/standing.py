@@ -77,7 +77,7 @@ class Standing:
                 rows.append([text(name, bold=True), text("here"), shown, *nothing])
         header = ("Method", "From", "Average rank", *(f"{own} W/T/L" for own in by_own))
         notes = [
-            f"On {_describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
+            f"On {describe_datasets(self.datasets)}. W/T/L: data sets on which the method here wins, ties with and "
             "loses to that of the study. "
             f"Critical difference of two average ranks (Nemenyi, {ALPHA:g}): {self.cd:.2f}.",
             *(self._describe(own, pairs) for own, pairs in by_own.items()),
@@ -186,7 +186,7 @@ def rank_among(theirs: pd.DataFrame, own: pd.Series, higher_is_better: bool) -> 
     return pairs.reset_index(drop=True)
 
 
-def _describe_datasets(datasets: Sequence[str]) -> str:
+def describe_datasets(datasets: Sequence[str]) -> str:
     """`2 data sets (scene, yeast)`."""
     return f"{plural(len(datasets), 'data set')} ({', '.join(datasets)})"
 
@@ -246,7 +246,7 @@ def _summarise_notes(yardstick: Yardstick, standings: Sequence[Standing]) -> Ite
     datasets = join_names(standing.datasets for standing in standings)
     yield (
         f"The place of each method among the study's {len(METHODS)} and itself, and its average rank, on "
-        f"{_describe_datasets(datasets)}. `--metric` shows a measure in full."
+        f"{describe_datasets(datasets)}. `--metric` shows a measure in full."
     )
     yield from join_names(standing.notes for standing in standings)
     without = []
