@@ -40,7 +40,7 @@ def status(
         return
     found = progress(folder)
     print_lines(f"{folder}: {_describe_state(folder, found)}")
-    if found.run.state == "starting" and not found.parts:
+    if not found.counts:  # no run has a plan yet
         return
     _print_counts(found, details)
     if found.total.pending:
@@ -158,7 +158,7 @@ def _describe_rest(found: Progress) -> str:
     untimed = f"no trial of {', '.join(found.untimed)} has finished"
     if not found.costs:
         return f"time {verb}: not known yet ({untimed})"
-    timed = f"about {duration(found.seconds_left)} {verb} with {plural(found.run.jobs, 'worker')}"
+    timed = f"about {duration(found.seconds_left)} {verb} with {plural(found.workers, 'worker')}"
     return f"{timed}, and an unknown time: {untimed}" if found.untimed else timed
 
 
