@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,6 +41,7 @@ from mlcdr.results.exports import NoResults
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest
+from mlcdr.results.record_file import NoRecord
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.tables import tables
 from mlcdr.tables.markup import open_template
@@ -136,12 +136,13 @@ def _summarise(folder: Path, experiment: Experiment, manifest: Manifest, results
     scored = _count_scored(results)
     kinds: list[Kind] = []
     unknown = ""
+    damaged = False
     try:
         kinds = gather_failures(folder)
     except ResultsError as error:
         unknown = str(error)
+        damaged = not isinstance(error, NoRecord)
     failed = sum(len(kind.failures) for kind in kinds)
-    damaged = bool(unknown) and os.path.lexists(folder / "trials.sqlite")
     trials = manifest.trials
     complete = scored > 0 and scored == trials.planned
     return {
