@@ -371,7 +371,7 @@ class Results:
             failures = len(self.failures)
         except ResultsError:  # a folder of means only
             failures = 0
-        failed = f"; {failures} trials failed" if failures else ""
+        failed = f"; {plural(failures, 'trial')} failed" if failures else ""
         folder, here = self.folder, Path.cwd()
         shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
         return f"Results {self.name!r}: {datasets}, {methods}; {metrics}{failed}\n  in {shown}"

@@ -104,7 +104,7 @@ def _describe_parts(found: Progress) -> str:
     for state, numbers in states.items():
         named = "" if state == "finished" else f" ({', '.join(numbers)})"
         listed.append(f"{len(numbers)} {state}{named}")
-    return f"{len(found.parts)} parts: {'; '.join(listed)}"
+    return f"{plural(len(found.parts), 'part')}: {'; '.join(listed)}"
 
 
 def _print_counts(found: Progress, details: bool) -> None:
@@ -174,6 +174,6 @@ def _print_details(causes: Sequence[Cause]) -> None:
         for place, failures in places.items():
             for point, splits in list_places(failures):
                 at = f", {point}" if point else ""
-                print_lines(f"  {place}{at}, splits {splits}")
+                print_lines(f"  {place}{at}, {splits}")
         for line in cause.failures[0].error.splitlines():
             print_lines(f"    {line}")

@@ -29,7 +29,7 @@ from mlcdr.comparison import comparison, diagrams
 from mlcdr.comparison.against import compare_against
 from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.comparison.place import Place, place_methods
-from mlcdr.errors import ResultsError, join_words
+from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.commands import has_commands
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.yaml_reader import read_yaml
@@ -96,6 +96,7 @@ def make_page(folder: Path) -> str:
         config=(folder / "experiment.yaml").read_text(encoding="utf-8"),
         manifest=whole_manifest,
         list_places=list_places,
+        plural=plural,
     )
 
 

@@ -351,7 +351,7 @@ def test_failures_with_their_tracebacks(run, mlcdr):
     assert {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file() and p.name != "report.html"} == before
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert "8 of 12 trials have results. 4 failed." in page.text
-    assert "<Bad> on tiny RuntimeError: no luck today split 0–3 Traceback of split 0" in page.text
+    assert "<Bad> on tiny RuntimeError: no luck today splits 0–3 Traceback of split 0" in page.text
     assert "Traceback (most recent call last)" in page.text
     assert "The manifest of the last run counts" not in page.text
 
