@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlcdr.api.loading import load_experiment
+from mlcdr.api.loading import find_folder, load_experiment
 from mlcdr.api.memory import as_datasets
 from mlcdr.errors import UserError, suggest_name
 from mlcdr.standard_streams import print_notice
@@ -87,7 +87,7 @@ def fit(
         spec = specs[_find(experiment, "data set", dataset, specs)]
         if not trust:
             refuse_commands(experiment, [name])
-        folder = Path(results) if isinstance(results, str | Path) else getattr(results, "folder", None)
+        folder = None if results is None else find_folder(results)
         model, X = _fit(experiment, name, spec, at or {}, folder, metric, announce)
     if out is not None:
         write_model_as(Path(out), model, X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -115,6 +116,21 @@ def _layout_problems(asked: Asked) -> Iterable[Problem]:
     from mlcdr.tables import checks
 
     return checks.find_problems(asked)
+
+
+def find_folder(results: Any, what: str = "results") -> Path:
+    """The folder of `Results`, or the path that is given in their place.
+
+    Raises
+    ------
+    UserError
+        When it is neither; `what` is the name of the argument.
+    """
+    folder = getattr(results, "folder", results)
+    if not isinstance(folder, str | os.PathLike):
+        found = f"found an object of type {type(results).__name__}"
+        raise UserError(f"{what}: must be Results, or the path of a results folder; {found}")
+    return Path(folder)
 
 
 def import_from_here() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mlcdr.errors import plural
 from mlcdr.execution.listener import Listener
 from mlcdr.standard_streams import print_notice
 
@@ -151,7 +152,7 @@ class Lines(Counting):
         """Print the first line."""
         super().begin(name, total, kept)
         self._tenth = 10 * kept // max(total, 1)  # the last tenth that is finished
-        print_notice(f"{name}: {total} trials{self.before}")
+        print_notice(f"{name}: {plural(total, 'trial')}{self.before}")
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         """Print a line after each tenth."""

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
+from mlcdr.api.loading import find_folder
 from mlcdr.api.several import Page, Several
 from mlcdr.comparison import baseline as baselines
 from mlcdr.comparison import comparison
@@ -90,7 +91,7 @@ class Results:
         temporary: TemporaryDirectory[str] | None = None,
         stamp: Stamp | None = None,
     ):
-        self.folder = Path(folder).absolute()
+        self.folder = find_folder(folder, "folder").absolute()
         self._stamp = stamp or Stamp.of(self.folder)
         self.experiment = self._stamp.unchanged(folders.read_experiment(self.folder))
         if temporary is not None:
@@ -370,7 +371,7 @@ class Results:
             failures = len(self.failures)
         except ResultsError:  # a folder of means only
             failures = 0
-        failed = f"; {failures} trials failed" if failures else ""
+        failed = f"; {plural(failures, 'trial')} failed" if failures else ""
         folder, here = self.folder, Path.cwd()
         shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
         return f"Results {self.name!r}: {datasets}, {methods}; {metrics}{failed}\n  in {shown}"
@@ -421,9 +422,9 @@ def open_results(folder: AnyPath) -> Results:
     return Results(folder)
 
 
-def _read(results: Results | AnyPath) -> folders.Results:
-    """The frames of results, or of a folder, which messages call as it is written."""
-    return results.found if isinstance(results, Results) else folders.open_results(Path(results))
+def _read(results: Results | AnyPath, what: str = "results") -> folders.Results:
+    """The frames of results, or of a folder, which messages call as it is written; `what` is the argument's name."""
+    return results.found if isinstance(results, Results) else folders.open_results(find_folder(results, what))
 
 
 def compare(
@@ -488,7 +489,7 @@ def compare(
     if baseline is not None:
         if len(found) != 1 or rope is not None or record or others:
             raise ResultsError("baseline: give exactly one other run, no rope, no record and no others")
-        return baselines.compare_runs(_read(baseline), found[0], metric, margin, time_margin)
+        return baselines.compare_runs(_read(baseline, "baseline"), found[0], metric, margin, time_margin)
     if record:
         from mlcdr.papers.stored import stored_on
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mlcdr.api.loading import load_experiment
 from mlcdr.api.memory import as_datasets
 from mlcdr.api.progress import make_listener
-from mlcdr.errors import FailedTrialsWarning, ResultsError, UserError, describe
+from mlcdr.errors import FailedTrialsWarning, ResultsError, UserError, describe, plural
 from mlcdr.standard_streams import print_notice
 
 if TYPE_CHECKING:
@@ -127,10 +127,10 @@ def _warn_of_failures(results: Results, report: RunReport) -> None:
     """Warn the caller of `run` of the trials that failed, with the first kind of failure."""
     kinds = results.failures.groupby(["dataset", "method", "reason"], sort=False).size()
     (dataset, method, reason), number = next(kinds.items())
-    more = f"; {len(kinds) - 1} more kinds of failure" if len(kinds) > 1 else ""
+    more = f"; {plural(len(kinds) - 1, 'more kind')} of failure" if len(kinds) > 1 else ""
     warnings.warn(
-        f"{len(report.failures)} of {report.planned} trials failed: {dataset}, {method}: {reason} ({number} trials)"
-        f"{more}; `.failures` of the results has their tracebacks",
+        f"{len(report.failures)} of {report.planned} trials failed: {dataset}, {method}: {reason} "
+        f"({plural(number, 'trial')}){more}; `.failures` of the results has their tracebacks",
         FailedTrialsWarning,
         stacklevel=3,
     )

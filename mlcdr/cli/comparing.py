@@ -35,7 +35,7 @@ Published = Annotated[
 ]
 Record = Annotated[
     list[str] | None,
-    option("PAPER/TABLE", "Compare also with the record of this table, on your data sets. Repeatable."),
+    option("PAPER/CONFIG", "Compare also with the record of this table, on your data sets. Repeatable."),
 ]
 From = Annotated[
     Literal["long", "meka", "mlrl", "tsml"] | None,

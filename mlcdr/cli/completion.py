@@ -111,21 +111,40 @@ def complete_layouts() -> Words:
 
 
 def complete_published() -> Words:
-    """The published tables."""
-    tables = Path(__file__).parents[1] / "papers" / "published"
-    return sorted(f"{path.parent.name}/{path.stem}" for path in tables.glob("*/*.csv"))
+    """The published tables, and the studies."""
+    from mlcdr.data.sources import studies
+
+    files = sorted((Path(__file__).parents[1] / "papers" / "published").glob("*/*.csv"))
+    tables = []
+    for path in files:
+        with path.open(encoding="utf-8") as file:
+            if file.readline().startswith("dataset,method,setting,"):  # others have ranks, or costs
+                tables.append(f"{path.parent.name}/{path.stem}")
+    return [*tables, *studies()]
 
 
-def complete_recipes() -> list[str]:
-    """The configs of tables and figures, which can be reproduced."""
-    from mlcdr.experiment.shipped import shipped_configs
+def complete_stored() -> Words:
+    """The configs of which the record has the results of methods."""
+    from mlcdr.experiment.shipped import record_folder
 
-    return [name for name in shipped_configs() if "/" in name]
+    folders = sorted(path.parent for path in record_folder().glob("*/*/experiment.yaml"))
+    return [f"{folder.parent.name}/{folder.name}" for folder in folders]
+
+
+def complete_recipes() -> Words:
+    """The papers, and the configs of their tables and figures."""
+    return [*complete_papers(), *_list_recipes()]
 
 
 def complete_papers() -> Words:
     """The papers with tables that can be reproduced."""
-    return [name.partition("/")[0] for name in complete_recipes()]
+    return list(dict.fromkeys(name.partition("/")[0] for name in _list_recipes()))
+
+
+def _list_recipes() -> list[str]:
+    from mlcdr.experiment.shipped import shipped_configs
+
+    return [name for name in shipped_configs() if "/" in name]
 
 
 def _leave_harmless(names: Iterable[str]) -> list[str]:
@@ -144,6 +163,7 @@ COMPLETERS: dict[str, Callable[..., Words]] = {
     "LAYOUT": complete_layouts,
     "PAPER": complete_papers,
     "PAPER/TABLE": complete_published,
+    "PAPER/CONFIG": complete_stored,
     "PAPER[/TABLE]": complete_recipes,
 }
 """What a parameter takes, as help shows it → the function that lists words for it."""

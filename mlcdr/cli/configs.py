@@ -99,7 +99,7 @@ def _format_costs(found: Survey) -> str:
     pending = found.datasets[found.datasets["pending"] > 0]
     timed = pending.dropna(subset="seconds")
     untimed = pending["dataset"][pending["seconds"].isna()]
-    parts = [f"{pending['pending'].sum()} trials to compute"]
+    parts = [f"{plural(pending['pending'].sum(), 'trial')} to compute"]
     if len(timed):
         parts.append(f"about {duration(timed['seconds'].sum())} of one worker, by past timings in {found.folder}")
     if len(untimed):

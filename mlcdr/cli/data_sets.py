@@ -12,6 +12,7 @@ import typer
 import mlcdr
 from mlcdr.cli.arguments import DataOptions, DataSet, argument, number, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_columns, print_table, rows_of
+from mlcdr.errors import plural
 from mlcdr.standard_streams import print_lines, print_notice
 
 # Keys of `Dataset.statistics` that are printed as words.
@@ -115,7 +116,7 @@ def verify(
         checks = catalog.verify(each)
         wrong = [check for check in checks if not check.ok]
         if not wrong:
-            print(f"{each}: OK ({len(checks)} checks passed)")
+            print(f"{each}: OK ({plural(len(checks), 'check')} passed)")
             continue
         differs = True
         print(f"{each}: differs ({len(wrong)} of {len(checks)} checks failed)")

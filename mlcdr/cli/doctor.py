@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Container
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,8 @@ from mlcdr.data import catalog
 from mlcdr.data.files import cache_folder, data_folders
 from mlcdr.errors import UserError
 from mlcdr.execution.writing import installed_version
-from mlcdr.methods.registry import BUILT_IN, resolve
+from mlcdr.methods.registry import BUILT_IN, import_target, resolve
+from mlcdr.metrics import METRICS, of_function
 from mlcdr.plug_ins import plug_ins
 
 _SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", "pydantic", "matplotlib")
@@ -118,21 +118,25 @@ def _check_data() -> list[Finding]:
 
 
 def _check_plug_ins() -> list[Finding]:
-    """Each component of another package, imported."""
+    """Each component and metric of another package, imported."""
     findings = []
-    for family, built_in in BUILT_IN.items():
+    for family in (*BUILT_IN, "metric"):
         for point in plug_ins(f"mlcdr.{family}"):
-            problem = _find_problem(family, point.name, built_in)
+            problem = _find_problem(family, point.name, point.value)
             findings.append(Finding(f"plug-in {family}", f"{point.name} = {point.value}{problem}", ok=not problem))
     return findings
 
 
-def _find_problem(family: str, name: str, built_in: Container[str]) -> str:
-    """Why a component of another package cannot be used; empty if it can be."""
+def _find_problem(family: str, name: str, target: str) -> str:
+    """Why a component, or a metric, of another package cannot be used; empty if it can be."""
+    built_in = METRICS if family == "metric" else BUILT_IN[family]
     if name in built_in:
-        return ": hidden by the built-in component of the same name"
+        return ": hidden by the built-in one of the same name"
     try:
-        resolve(family, name)
+        if family == "metric":
+            of_function(name, import_target(f"metric {name!r}", target))
+        else:
+            resolve(family, name)
     except UserError as error:
         return f": {error}"
     return ""

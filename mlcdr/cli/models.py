@@ -18,6 +18,7 @@ from mlcdr.cli.arguments import (
     read_options,
     switch,
 )
+from mlcdr.errors import plural
 from mlcdr.standard_streams import print_notice
 
 
@@ -110,4 +111,5 @@ def predict(
         print(text, end="")
     else:
         write_atomically(out, text)
-        print_notice(f"written: {out}, {X.shape[0]} rows, predicted by {loaded.about.get('method', 'the model')}")
+        rows = plural(X.shape[0], "row")
+        print_notice(f"written: {out}, {rows}, predicted by {loaded.about.get('method', 'the model')}")

@@ -111,7 +111,8 @@ def print_causes(causes: Sequence[Cause], file: TextIO) -> None:
     for cause in causes[:_CAUSES]:
         print_lines(format_cause(cause), file)
     if len(causes) > _CAUSES:
-        print_lines(f"{len(causes) - _CAUSES} more causes of failure; `mlcdr status --details` shows them", file)
+        more = plural(len(causes) - _CAUSES, "more cause")
+        print_lines(f"{more} of failure; `mlcdr status --details` shows all", file)
 
 
 def format_cause(cause: Cause) -> str:

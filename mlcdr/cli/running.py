@@ -256,7 +256,7 @@ def _conclude_results(report: RunReport, quiet: bool) -> None:
         print_against(found)
         print_place(found)
     new = "all" if report.computed == report.planned else report.computed or "none"
-    print_notice(f"{report.planned} trials, {new} newly computed, in {report.seconds:.1f} s")
+    print_notice(f"{plural(report.planned, 'trial')}, {new} newly computed, in {report.seconds:.1f} s")
     names = ["scores.csv, summary.csv"]
     if written:
         names.append(join_file_names(written, report.folder))

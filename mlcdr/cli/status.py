@@ -40,7 +40,7 @@ def status(
         return
     found = progress(folder)
     print_lines(f"{folder}: {_describe_state(folder, found)}")
-    if found.run.state == "starting" and not found.parts:
+    if not found.counts:  # no run has a plan yet
         return
     _print_counts(found, details)
     if found.total.pending:
@@ -104,7 +104,7 @@ def _describe_parts(found: Progress) -> str:
     for state, numbers in states.items():
         named = "" if state == "finished" else f" ({', '.join(numbers)})"
         listed.append(f"{len(numbers)} {state}{named}")
-    return f"{len(found.parts)} parts: {'; '.join(listed)}"
+    return f"{plural(len(found.parts), 'part')}: {'; '.join(listed)}"
 
 
 def _print_counts(found: Progress, details: bool) -> None:
@@ -158,7 +158,7 @@ def _describe_rest(found: Progress) -> str:
     untimed = f"no trial of {', '.join(found.untimed)} has finished"
     if not found.costs:
         return f"time {verb}: not known yet ({untimed})"
-    timed = f"about {duration(found.seconds_left)} {verb} with {plural(found.run.jobs, 'worker')}"
+    timed = f"about {duration(found.seconds_left)} {verb} with {plural(found.workers, 'worker')}"
     return f"{timed}, and an unknown time: {untimed}" if found.untimed else timed
 
 
@@ -174,6 +174,6 @@ def _print_details(causes: Sequence[Cause]) -> None:
         for place, failures in places.items():
             for point, splits in list_places(failures):
                 at = f", {point}" if point else ""
-                print_lines(f"  {place}{at}, splits {splits}")
+                print_lines(f"  {place}{at}, {splits}")
         for line in cause.failures[0].error.splitlines():
             print_lines(f"    {line}")

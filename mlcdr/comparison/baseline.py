@@ -156,7 +156,7 @@ class BaselineComparison(ShownSheet):
             yield "Effect: rank-biserial correlation over splits, +1 where new is better in all."
         for metric, logs in group(costs, ["metric"])["loss"]:
             ratio = math.exp(math.fsum(logs) / len(logs))
-            yield f"{metric[0]}: × {ratio:.2f} in the geometric mean of {len(logs)} cells."
+            yield f"{metric[0]}: × {ratio:.2f} in the geometric mean of {plural(len(logs), 'cell')}."
 
 
 def _show_change(cell: Any) -> tuple[str | Text, ...]:
@@ -218,7 +218,7 @@ def compare_runs(
     remarks = list(_list_remarks(old, new, scores))
     n_undefined = judged.groupby(keys_of(scores)).ngroups - len(cells)
     if n_undefined:
-        remarks.append(f"{n_undefined} cells of times or memory are zero, and have no ratio.")
+        remarks.append(f"Without a ratio, as times or memory are zero: {plural(n_undefined, 'cell')}.")
     if unknown:
         remarks.append(f"Not judged, because which way is better is not known: {join_words(unknown)}.")
     return BaselineComparison(
@@ -240,10 +240,10 @@ def _list_remarks(old: Results, new: Results, scores: pd.DataFrame) -> Iterator[
     missing = cells[~cells["any"]]
     if len(missing):
         named = (missing["dataset"] + " " + missing["method"]).unique().tolist()
-        yield f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({join_words(named[:_NAMED])})."
+        yield f"Not in {new.folder}: {plural(len(missing), 'cell')} of {old.folder} ({join_words(named[:_NAMED])})."
     n_shorter = (cells["any"] & ~cells["all"]).sum()
     if n_shorter:
-        yield f"{n_shorter} cells lack splits in {new.folder}; paired are the common ones."
+        yield f"Paired by the common splits, as {new.folder} lacks some: {plural(n_shorter, 'cell')}."
 
 
 # -------------------------------------------------------------------- testing

@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 from mlcdr.comparison.comparison import Comparison
 from mlcdr.comparison.significance import FEW, Significance, format_counts
 from mlcdr.comparison.statistics import ALPHA
+from mlcdr.errors import plural
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.canvas import STYLE, save, write_heading
 from mlcdr.tables.sheet import DASH, signed
@@ -197,14 +198,15 @@ def _draw_bar(ax: Axes, found: Significance, clique: tuple[int, ...], y: float) 
 
 def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> Iterator[str]:
     n, n_datasets = found.n_blocks, found.n_datasets
-    blocks = f"{n} data sets" if n == n_datasets else f"{n} points of {n_datasets} data sets"
+    of_data = plural(n_datasets, "data set")
+    blocks = of_data if n == n_datasets else f"{n} points of {of_data}"
     test = "Nemenyi" if nemenyi else "Wilcoxon, Holm"
     bar = "Bar: no significant difference." if any_clique else ""
     yield f"Average ranks over {blocks}; {test}, level {ALPHA:g}. {bar}"
     if n > n_datasets:
         yield "The points of a data set are not independent: differences seem more significant than they are."
     if found.few:
-        yield f"{n_datasets} data sets are too few for a verdict; more than {FEW} are needed."
+        yield f"Too few data sets for a verdict: {n_datasets}; more than {FEW} are needed."
     elif nemenyi and len(found.methods) > 2 and not found.is_significant:
         yield "Friedman's test does not show that the methods differ at all."
 

@@ -228,7 +228,7 @@ def _list_notes(results: Results, board: Results, own: str, common: list[str], r
         yield f"{own}: not finished, and left out: {join_words(unfinished)}."
     unknown = [name for name in left_out if name not in board.datasets]
     if unknown:
-        yield f"{own}: no data sets of the board: {join_words(unknown)}."
+        yield f"{own}: not of the board, and left out: {join_words(unknown)}."
     if own in rivals:
         yield f"{own}: a stored method has the same name, and is among those that it is compared with."
     lacking = [method for method in board.methods if method not in rivals]

@@ -18,6 +18,7 @@ import pandas as pd
 
 from mlcdr.comparison import statistics
 from mlcdr.comparison.statistics import ALPHA, Friedman, Pairwise, Zeros
+from mlcdr.errors import plural
 from mlcdr.results.failures import join_some
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
 
@@ -106,9 +107,8 @@ class Significance:
         return lines
 
     def _blocks(self) -> str:
-        if self.n_blocks == self.n_datasets:
-            return f"{self.n_datasets} data sets"
-        return f"{self.n_blocks} blocks (points of {self.n_datasets} data sets)"
+        of_data = plural(self.n_datasets, "data set")
+        return of_data if self.n_blocks == self.n_datasets else f"{self.n_blocks} blocks (points of {of_data})"
 
     def _friedman(self) -> str:
         test = self.friedman

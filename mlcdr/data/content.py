@@ -16,7 +16,7 @@ from mlcdr.data.lines import Line
 from mlcdr.data.synthetic import checksum as checksum_of
 from mlcdr.data.table import Matrix, Origins, as_dense, frame_in_memory, stored_values
 from mlcdr.data.texts import is_texts, list_texts
-from mlcdr.errors import DataError, escape_control_characters
+from mlcdr.errors import DataError, escape_control_characters, plural
 from mlcdr.numerics.entry import check_index
 from mlcdr.numerics.label_forms import holds_names, read_label_sets
 from mlcdr.numerics.other_frames import is_frame
@@ -85,7 +85,8 @@ class Dataset:
     def __repr__(self) -> str:
         kind = "texts" if is_texts(self.X) else _format_of(self.X)
         labels = ", ".join(self.label_names[:5]) + ", ..." * (self.n_labels > 5)
-        sizes = f"{self.n_instances} instances, {self.n_features} features ({kind}), {self.n_labels} labels"
+        counted = [plural(self.n_instances, "instance"), plural(self.n_features, "feature")]
+        sizes = f"{', '.join(counted)} ({kind}), {plural(self.n_labels, 'label')}"
         divided = "" if self.n_train is None else f"; the first {self.n_train} train, the others test"
         cardinality = f"{self.Y.sum() / self.n_instances:.3f} labels per instance"
         return f"Dataset {self.name!r}: {sizes}\n  labels: {labels}\n  {cardinality}{divided}"

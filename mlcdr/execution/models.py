@@ -25,7 +25,7 @@ from mlcdr.data.dataset import Dataset
 from mlcdr.data.lines import list_values
 from mlcdr.data.packed import check_members
 from mlcdr.data.rows import Columns
-from mlcdr.errors import ResultsError, UserError, escape_control_characters, report_memory
+from mlcdr.errors import ResultsError, UserError, escape_control_characters, plural, report_memory
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import takes_gaps, takes_texts
 from mlcdr.numerics.other_frames import is_frame
@@ -144,7 +144,7 @@ class Model:
     def __repr__(self) -> str:
         method, dataset = (self.about.get(name) for name in ("method", "dataset"))
         rows = f"split {self.about['split']}" if "split" in self.about else "all rows"
-        sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
+        sizes = f"{plural(len(self.feature_names), 'feature')}, {plural(len(self.label_names), 'label')}"
         return f"Model of {method!r} trained on {dataset!r}, {rows}: {sizes}\n  {self.classifier!r}"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import joblib
 from threadpoolctl import threadpool_limits
 
-from mlcdr.errors import ResultsError, UserError
+from mlcdr.errors import ResultsError, UserError, plural
 from mlcdr.execution.artifacts import Keeping, forget
 from mlcdr.execution.executors import PART_SECONDS, Executor, ExecutorLost, ThisProcess
 from mlcdr.execution.groups import GroupResult
@@ -190,7 +190,7 @@ class _Run:
                 self._record(waiting, plan)
         if left:
             self.report.interrupted = True
-            self.listener.notice(f"{len(left)} trials came to no end")
+            self.listener.notice(f"{plural(len(left), 'trial')} came to no end")
 
     def _record(self, waiting: list[GroupResult], plan: RunPlan) -> None:
         """Record in one transaction what waits for it, count it in the report, and tell the first failures."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from mlcdr.errors import escape_control_characters, without_numbers
+from mlcdr.errors import escape_control_characters, plural, without_numbers
 from mlcdr.experiment.grouping import group_pairs
 from mlcdr.results.failures import join_some
 
@@ -141,5 +141,5 @@ def describe(found: Iterable[Warned]) -> list[str]:
         who = ", ".join(filter(None, [join_some(methods, _NAMED), times]))
         lines.append(escape_control_characters(f"warning: {who}: {each.category}: {each.text} ({each.place})"))
     if len(kinds) > _SHOWN:
-        lines.append(f"{len(kinds) - _SHOWN} more kinds of warnings, in manifest.json")
+        lines.append(f"{plural(len(kinds) - _SHOWN, 'more kind')} of warnings, in manifest.json")
     return lines

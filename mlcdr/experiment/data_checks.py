@@ -17,7 +17,7 @@ from itertools import product
 from typing import Any
 
 from mlcdr.data.dataset import Dataset
-from mlcdr.errors import ConfigError, UserError
+from mlcdr.errors import ConfigError, UserError, plural
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec
@@ -80,7 +80,7 @@ def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[Probl
     for i, metric in enumerate(experiment.metrics):
         k = metric.params.get("k", 0)
         if k > dataset.n_labels:
-            text = f"{metric.label}: {dataset.name} has {dataset.n_labels} labels, fewer than {k}"
+            text = f"{metric.label}: {dataset.name} has {plural(dataset.n_labels, 'label')}, fewer than {k}"
             yield Problem(("metrics", i), text)
 
 

@@ -21,7 +21,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from mlcdr.errors import ConfigError, DataError
+from mlcdr.errors import ConfigError, DataError, plural
 from mlcdr.experiment import fold_files
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.splits import AnySplits, FromFile, KFold, Predefined, Shuffle, seed_of
@@ -79,7 +79,7 @@ class Splits(Sequence[Split]):
     _latest: dict[int, Integers] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"{len(self)} splits of {self.hidden_by[1]!r}"
+        return f"{plural(len(self), 'split')} of {self.hidden_by[1]!r}"
 
     def __len__(self) -> int:
         return len(self.identities)
@@ -303,7 +303,7 @@ def _training_rows(spec: Shuffle, name: str, n: int, n_train: int | None) -> int
         return _predefined_size(name, n, n_train, "train_size")
     k = n_training_rows(spec.train_size, n)
     if not 0 < k < n:
-        rest = f"{max(n - k, 0)} rows for testing and {k} for training; both need at least one"
+        rest = f"{plural(max(n - k, 0), 'row')} for testing and {k} for training; both need at least one"
         raise ConfigError([f"splits.train_size: {spec.train_size} of the {n} rows of {name} leaves {rest}"])
     return k
 

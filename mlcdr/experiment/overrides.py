@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from mlcdr.errors import ConfigError, describe
+from mlcdr.errors import ConfigError, describe, plural
 from mlcdr.experiment.draft import Draft
 from mlcdr.experiment.problems import KeyPath, dotted
 from mlcdr.experiment.yaml_reader import MAX_BYTES, Document, Place, read_yaml_text
@@ -163,7 +163,7 @@ def write_out_defaults(draft: Draft) -> None:
         draft.add(("defaults",), f"must be a mapping of a method's parts, found {describe(defaults)}")
     elif len(json.dumps(defaults)) * len(methods) > MAX_BYTES:
         most = f"{MAX_BYTES // 1024} KiB at most"
-        draft.add(("defaults",), f"copied into {len(methods)} methods they are too large: {most}")
+        draft.add(("defaults",), f"copied into {plural(len(methods), 'method')} they are too large: {most}")
     draft.raise_any()
     for name, written in methods.items():
         own = {} if written is None else written

@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,7 +29,7 @@ from mlcdr.comparison import comparison, diagrams
 from mlcdr.comparison.against import compare_against
 from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.comparison.place import Place, place_methods
-from mlcdr.errors import ResultsError, join_words
+from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.commands import has_commands
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.yaml_reader import read_yaml
@@ -42,6 +41,7 @@ from mlcdr.results.exports import NoResults
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest
+from mlcdr.results.record_file import NoRecord
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.tables import tables
 from mlcdr.tables.markup import open_template
@@ -96,6 +96,7 @@ def make_page(folder: Path) -> str:
         config=(folder / "experiment.yaml").read_text(encoding="utf-8"),
         manifest=whole_manifest,
         list_places=list_places,
+        plural=plural,
     )
 
 
@@ -136,12 +137,13 @@ def _summarise(folder: Path, experiment: Experiment, manifest: Manifest, results
     scored = _count_scored(results)
     kinds: list[Kind] = []
     unknown = ""
+    damaged = False
     try:
         kinds = gather_failures(folder)
     except ResultsError as error:
         unknown = str(error)
+        damaged = not isinstance(error, NoRecord)
     failed = sum(len(kind.failures) for kind in kinds)
-    damaged = bool(unknown) and os.path.lexists(folder / "trials.sqlite")
     trials = manifest.trials
     complete = scored > 0 and scored == trials.planned
     return {

@@ -63,7 +63,8 @@ def read_long(path: Path) -> Iterator[Row]:
             raise ResultsError(f"{path}:{line}: split {split[:40]!r} is no number of a split, counted from 0")
         where = f"{path}:{line}"
         value = _as_number(cells["value"], where)
-        dataset, method, metric = (_as_name(cells[key], key, where) for key in _LONG[:3])
+        dataset = _as_name(cells["dataset"], "data set", where)
+        method, metric = (_as_name(cells[key], key, where) for key in ("method", "metric"))
         yield Row(dataset, method, metric, value, int(split) if split else None)
 
 

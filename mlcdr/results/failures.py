@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,8 +86,7 @@ class Cause:
             values = [f"{path} {value}" for path, value in points.pop()]
             methods += f" ({', '.join(values)})" if values else ""
         splits = {failure.split for failure in self.failures}
-        of_splits = f"split{'s' * (len(splits) > 1)} {_join_runs(splits)}"
-        return f"{methods} on {datasets}, {of_splits}: {self.reason} ({plural(len(self.failures), 'trial')})"
+        return f"{methods} on {datasets}, {_name_splits(splits)}: {self.reason} ({plural(len(self.failures), 'trial')})"
 
 
 def gather_causes(failures: Iterable[Failed]) -> list[Cause]:
@@ -106,17 +105,17 @@ def join_some(names: Iterable[str], most: int = _NAMED) -> str:
 
 
 def list_places(failures: Sequence[Failed]) -> list[tuple[str, str]]:
-    """Each point (`n_components = 20%`; empty where nothing is swept) with the splits in which it failed."""
+    """Each point (`n_components = 20%`; empty where nothing is swept), and `splits 0–3`, in which it failed."""
     by_point = group_pairs((failure.point, failure.split) for failure in failures)
     places = []
     for point, splits in by_point.items():
         values = ", ".join(f"{path} = {value}" for path, value in point)
-        places.append((values, _join_runs(splits)))
+        places.append((values, _name_splits(splits)))
     return places
 
 
-def _join_runs(numbers: Iterable[int]) -> str:
-    """`0–3, 7`: numbers in a row taken together."""
+def _name_splits(numbers: Collection[int]) -> str:
+    """`split 7`, or `splits 0–3, 7`: numbers in a row taken together."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -126,4 +125,4 @@ def _join_runs(numbers: Iterable[int]) -> str:
     shown = []
     for run in runs:
         shown.append(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]))
-    return ", ".join(shown)
+    return f"split{'s' * (len(numbers) > 1)} {', '.join(shown)}"

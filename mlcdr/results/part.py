@@ -16,6 +16,7 @@ from mlcdr.errors import UserError, describe
 MOST = 9999
 """The largest number of parts."""
 
+_DIGITS = re.compile(r"[0-9]{1,9}")  # Python refuses to read a number of thousands of digits
 _FILE = re.compile(r"(?:trials|manifest)\.([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})\.(?:sqlite|json)")
 
 
@@ -36,13 +37,12 @@ class RunPart(NamedTuple):
         """
         numbers = written
         if isinstance(written, str):
-            numbers = [int(each) if each.isascii() and each.isdigit() else None for each in written.split("/")]
+            numbers = [int(each) if _DIGITS.fullmatch(each) else None for each in written.split("/")]
         if isinstance(numbers, list | tuple) and len(numbers) == 2:
             number, of = numbers
             if type(number) is int and type(of) is int and 1 <= number <= of <= MOST:
                 return cls(number, of)
-        found = written if isinstance(written, str) else describe(written)
-        raise UserError(f"--part: must be I/N with 1 ≤ I ≤ N ≤ {MOST}, such as 3/10; found {found}")
+        raise UserError(f"--part: must be I/N with 1 ≤ I ≤ N ≤ {MOST}, such as 3/10; found {describe(written)}")
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"

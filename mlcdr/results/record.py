@@ -199,10 +199,15 @@ class Progress:
         return [name for name in dict.fromkeys(pending) if name not in self.costs]
 
     @property
+    def workers(self) -> int:
+        """The last run's number of workers; one where it ended before it had a plan."""
+        return max(self.run.jobs, 1)
+
+    @property
     def seconds_left(self) -> float:
-        """Seconds that the last run's number of workers need for what is pending, without the untimed data sets."""
+        """Seconds that these workers need for what is pending, without the untimed data sets."""
         work = fsum(each.pending * self.costs.get(each.dataset, 0.0) for each in self.counts)
-        return work / max(self.run.jobs, 1)
+        return work / self.workers
 
 
 def progress(folder: Path) -> Progress:
@@ -299,8 +304,11 @@ def _describe_run(
 
 
 def _lives(pid: int, start: int) -> bool:
-    """Whether a process is there, and is the one that started at `start`, which rounding may shift."""
-    return abs(started(pid) - start) <= _CLOCK
+    """Whether a process is there, and is the one that started at `start` (0: not known), which rounding may shift."""
+    found = started(pid)
+    if start == 0:
+        return found > 0
+    return abs(found - start) <= _CLOCK
 
 
 class Past(NamedTuple):

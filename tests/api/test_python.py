@@ -355,6 +355,17 @@ def test_what_is_wrong_is_one_line(wrong: dict[str, Any], message: str, tmp_path
     assert "\n" not in str(caught.value)
 
 
+def test_what_are_no_results_is_one_line(tmp_path: Path) -> None:
+    results = run(tmp_path)
+    for name, call in {
+        "folder": lambda: mlcdr.open_results(5),  # type: ignore[arg-type]
+        "results": lambda: mlcdr.compare(results, ["small"]),  # type: ignore[arg-type]
+        "baseline": lambda: mlcdr.compare(results, baseline=results.scores),  # type: ignore[arg-type]
+    }.items():
+        with pytest.raises(mlcdr.UserError, match=f"^{name}: must be Results, or the path of a results folder; found"):
+            call()
+
+
 def test_an_estimator_in_a_mapping_is_what_a_config_says_of_it() -> None:
     composed = mlcdr.ComposedClassifier(linear_model.Ridge(3.0), feature_space=[mlcdr.PCA(3), mlcdr.LabelCCA()])
     given = {"A": {"label_space": mlcdr.CPLST(2), "learner": mlcdr.Ridge()}, "B": composed, "C": mlcdr.MLkNN(5)}

@@ -16,7 +16,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from mlcdr import __version__
+from mlcdr import __version__, open_results
 from mlcdr.cli.commands import app
 from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
@@ -206,6 +206,19 @@ def test_warnings_are_counted_and_shown_once(here: Path, jobs: int) -> None:
     assert (kept["count"], kept["methods"], kept["text"]) == (16, ["A", "B"], "label 0 is")
     quiet = prepared.command("run", path.name, "-j", str(jobs), "--fresh", "--quiet", cwd=here, forked=True)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
+def test_one_trial_is_no_trials(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    once = ("--set", "splits.repeats=1")
+    save(here, "good", methods={"PLST": FOUR["PLST"]}, sweep={})
+    save(here, "bad", methods={"Bad": {"learner": "tests.small.Failing"}}, sweep={}, metrics=["f1"])
+    assert mlcdr("plan", "good.yaml", *once).out.splitlines()[-1].startswith("1 trial to compute")
+    done = mlcdr("run", "good.yaml", "-j", 1, *once)
+    assert "good: 1 trial\n" in done.err
+    assert "1 trial, all newly computed" in done.err
+    assert mlcdr("run", "bad.yaml", "-j", 1, "-q", *once).code == 1
+    assert "  tiny, Bad, split 0\n" in prepared.command("status", "results/bad", "--details", cwd=here).stdout
+    assert "; 1 trial failed" in repr(open_results(Path("results/bad")))
 
 
 def test_out_and_set(here: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -17,6 +17,7 @@ from mlcdr.experiment.loading import experiment_yaml
 from tests import small
 
 ROOT = Path(__file__).parents[2]
+PACHARAWONGSAKDA, TABLES = "pacharawongsakda_2012", ("table2", "table2_large", "table3", "table3_shared")
 FISH = {"_MLCDR_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args", "COLUMNS": "1000"}
 
 
@@ -62,13 +63,18 @@ def next_words(line: str) -> list[str]:
         ("mlcdr datasets info yeast --set sep", ["separator="]),
         ("mlcdr plot results/small --layout heat", ["heatmap"]),
         ("mlcdr compare results/small --published chen_lin_2012/table3", ["chen_lin_2012/table3"]),
+        ("mlcdr compare results/small --published bog", ["bogatinovski_2022"]),
+        ("mlcdr compare results/small --published sun_2017_thesis/f", []),
+        ("mlcdr compare results/small --record board/board_s", ["board/board_slow"]),
+        ("mlcdr compare results/small --record chen_lin_2012/table2", []),
         ("mlcdr reproduce chen_lin_2012/figure1_m", ["chen_lin_2012/figure1_m5p"]),
+        ("mlcdr reproduce pach", [PACHARAWONGSAKDA, *(f"{PACHARAWONGSAKDA}/{name}" for name in TABLES)]),
         ("mlcdr datasets fetch --paper chen", ["chen_lin_2012"]),
         ("mlcdr completion f", ["fish"]),
     ],
 )
 def test_what_comes_next(line: str, expected: list[str]) -> None:
-    assert list(dict.fromkeys(next_words(line))) == expected
+    assert next_words(line) == expected
 
 
 def complete_in_shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:

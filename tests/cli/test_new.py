@@ -182,6 +182,10 @@ def test_doctor_tries_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         plugged = {
             "mlcdr.learner": [EntryPoint("mine", "no_such_module:Mine", group)],
             "mlcdr.label_space": [EntryPoint("plst", "tests.small:Guess", group)],
+            "mlcdr.metric": [
+                EntryPoint("mine", "tests.small:Guess", group),
+                EntryPoint("gone", "tests.small:no", group),
+            ],
         }
         return plugged.get(group, [])
 
@@ -189,9 +193,13 @@ def test_doctor_tries_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "plug_ins", points)
     registry._known.cache_clear()
     try:
-        found = {each.topic: each for each in doctor.examine() if each.topic.startswith("plug-in")}
+        findings = doctor.examine()
     finally:
         registry._known.cache_clear()
+    found = {each.topic: each for each in findings if each.topic.startswith("plug-in")}
     assert not found["plug-in learner"].ok
     assert "cannot be imported" in found["plug-in learner"].found
     assert "hidden by the built-in" in found["plug-in label_space"].found
+    mine, gone = [each.found for each in findings if each.topic == "plug-in metric" and not each.ok]
+    assert mine.endswith("metric 'mine' is no function")
+    assert "metric 'gone' cannot be imported" in gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from mlcdr.execution.plan import survey
 from mlcdr.execution.runner import run
 from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.results.record import Run, duration, progress, read_statuses
+from mlcdr.results.store import this_host
 from tests import prepared, small
 from tests.faults.harness import until
 from tests.small import FOUR, SIZES, Gate, Outcome
@@ -178,6 +180,33 @@ def test_a_run_on_another_machine(here: Path, mlcdr: Callable[..., Outcome]) -> 
     found = progress(Path("results/small")).run
     assert found == Run("unknown", found.started, "", 1, "elsewhere")
     assert "on elsewhere, not ended" in mlcdr("status", "results/small").out
+
+
+GONE = f"{this_host()} {2**22 + 1}"  # no system numbers a process so
+
+
+def test_a_run_whose_start_is_not_on_record(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    for process, state in ((GONE, "crashed"), (f"{this_host()} {os.getpid()}", "running")):
+        with contextlib.closing(sqlite3.connect("results/small/trials.sqlite")) as db, db:
+            db.execute("UPDATE runs SET ended = NULL, outcome = NULL, process = ?", [process])
+        assert progress(Path("results/small")).run.state == state
+
+
+def test_a_run_that_crashed_before_it_had_a_plan(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    """What it leaves to do is that of the run before it, for one worker; without one there is nothing to count."""
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    record = Path("results/small/trials.sqlite")
+    with contextlib.closing(sqlite3.connect(record)) as db, db:
+        db.execute("INSERT INTO runs (process, jobs) VALUES (?, 0)", [f"{GONE} 5"])
+        db.execute("DELETE FROM trials WHERE split = 0")
+    lines = mlcdr("status", "results/small").out.splitlines()
+    assert "crashed: started at" in lines[0]
+    assert lines[-1].endswith(" needed with 1 worker")
+    with contextlib.closing(sqlite3.connect(record)) as db, db:
+        db.execute("DELETE FROM planned")
+    (line,) = mlcdr("status", "results/small").out.splitlines()
+    assert "crashed: started at" in line
 
 
 def test_what_cannot_be_read_takes_one_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -115,7 +115,7 @@ def test_zero_times_have_no_ratio(tmp_path):
     old = {("d", "A", TIME): np.zeros(10), ("d", "B", TIME): np.ones(10)}
     got = both(tmp_path, old, old)
     assert len(got.cells) == 1
-    assert "1 cells of times or memory are zero, and have no ratio." in got.remarks
+    assert "Without a ratio, as times or memory are zero: 1 cell." in got.remarks
 
 
 def test_a_single_split_is_untested(tmp_path):
@@ -152,8 +152,8 @@ def test_points_are_paired_and_what_is_missing_is_said(tmp_path):
     new = {("d", "A", "1", LOSS): scores(0)[:6] + 0.1, ("d", "BR", "", LOSS): scores(9) + 0.1}
     got = both(tmp_path, old, new, swept=[PATH])
     assert got.cells[["method", "setting", "n"]].values.tolist() == [["A", "1", 6], ["BR", "", 10]]
-    assert any(remark.startswith("Not in ") and "1 cells of" in remark for remark in got.remarks)
-    assert any("1 cells lack splits" in remark for remark in got.remarks)
+    assert any(remark.startswith("Not in ") and "1 cell of" in remark for remark in got.remarks)
+    assert any("lacks some: 1 cell." in remark for remark in got.remarks)
     rows = [line.split()[:4] for line in got.terminal(120).splitlines() if line.startswith("d ")]
     assert rows == [["d", "A", "1", LOSS], ["d", "BR", "–", LOSS]]
 

@@ -151,7 +151,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     text = "\n".join(found.notes)
     assert "Mine: on 11 data sets (b, c, d, e, f, g, h, i, j, k, l)." in text
     assert "Mine: not finished, and left out: a." in text
-    assert "Mine: no data sets of the board: mine." in text
+    assert "Mine: not of the board, and left out: mine." in text
     assert "Mine: left out, as not on all of these data sets: 1 stored method, PCA." in text
 
 

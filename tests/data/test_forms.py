@@ -206,7 +206,7 @@ def test_a_column_of_text(name: str, tmp_path: Path) -> None:
             "text",
         )
         np.testing.assert_array_equal(found.Y, Y)
-    assert "1 features (texts), 3 labels" in repr(found)
+    assert "1 feature (texts), 3 labels" in repr(found)
 
 
 @pytest.mark.parametrize(

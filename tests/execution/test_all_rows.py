@@ -93,13 +93,14 @@ def test_the_best_of_a_grid_that_was_chosen_on_the_test_rows(data: Any, results:
         ("PLST", {"at": {SIZES: 3}}, f"at: {SIZES}: '3' is none of its values in the sweep: 1, 2, 4"),
         ("Ridge", {"at": {SIZES: 2}}, f"at: {SIZES} is not swept for Ridge"),
         ("PLST", {"metric": "fit_secnds", "results": True}, "no metric 'fit_secnds'; did you mean 'fit_seconds'"),
+        ("PLST", {"results": 5}, "results: must be Results, or the path of a results folder; found .* type int"),
         ("Ridge", {"out": "model.pkl"}, "model.pkl: a model file ends in .skops or .joblib"),
     ],
 )
 def test_what_is_wrong_is_said(
     method: str | None, options: dict[str, Any], said: str, data: Any, results: mlcdr.Results
 ) -> None:
-    if "results" in options:
+    if options.get("results") is True:
         options = {**options, "results": results}
     with pytest.raises(UserError, match=said):
         _fit(data, method, **options)  # type: ignore[arg-type]

@@ -4,10 +4,12 @@
 """
 
 import base64
+import contextlib
 import hashlib
 import html
 import json
 import re
+import sqlite3
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -349,7 +351,7 @@ def test_failures_with_their_tracebacks(run, mlcdr):
     assert {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file() and p.name != "report.html"} == before
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert "8 of 12 trials have results. 4 failed." in page.text
-    assert "<Bad> on tiny RuntimeError: no luck today split 0–3 Traceback of split 0" in page.text
+    assert "<Bad> on tiny RuntimeError: no luck today splits 0–3 Traceback of split 0" in page.text
     assert "Traceback (most recent call last)" in page.text
     assert "The manifest of the last run counts" not in page.text
 
@@ -390,6 +392,31 @@ def test_a_damaged_record_is_noticed(run, mlcdr):
     assert mlcdr("report", folder).code == 0
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert str(record) in page.text, "what is damaged, and not only the missing summary.csv"
+
+
+def test_a_damaged_record_of_a_part_is_noticed(run, mlcdr, tmp_path):
+    folder = run("parts", methods={"PLST": FOUR["PLST"]})
+    (folder / "trials.sqlite").unlink()
+    for number in (1, 2):
+        part = f"{number}/2"
+        assert mlcdr("run", tmp_path / "parts.yaml", "--part", part, "-j", 1, "--out", tmp_path, "-q").code == 0
+    assert page_of(folder).all("p", **{"class": "state"})
+    record = folder / "trials.2-of-2.sqlite"
+    record.write_bytes(b"\xff" * 9000)
+    page = page_of(folder)
+    assert page.all("p", **{"class": "state bad"})
+    assert "The record of trials cannot be read, so which of them failed is not known" in page.text
+    assert str(record) in page.text
+
+
+def test_a_record_without_a_plan_is_not_called_damaged(run):
+    folder = run("no_plan", methods={"Bad": {"learner": "tests.small.Failing"}, "PLST": FOUR["PLST"]})
+    with contextlib.closing(sqlite3.connect(folder / "trials.sqlite")) as db, db:
+        db.execute("DELETE FROM planned")
+    page = page_of(folder)
+    assert "no run has planned its trials here" in page.text
+    assert "cannot be read" not in page.text
+    assert "The manifest of the last run counts" not in page.text
 
 
 def test_why_there_is_no_diagram(run, mlcdr):

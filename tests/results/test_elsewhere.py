@@ -160,6 +160,7 @@ def test_results_of_tsml(tmp_path: Path, ours: Results) -> None:
         ("long", "dataset,method,metric,value\nd,m,f1,x\n", r"f:2: 'x' is no number"),
         ("long", "dataset,method,metric,value,split\nd,m,f1,1,-1\n", r"f:2: split '-1' is no number of a split"),
         ("long", "dataset,method,metric,value\nd,,f1,1\n", r"f:2: '' is no name of a method"),
+        ("long", "dataset,method,metric,value\n,a,f1,1\n", r"f:2: '' is no name of a data set"),
         ("long", "dataset,method,metric,value\n", "f: has no results"),
         ("meka", "a\tb\n1\t2\n", r"f:2: no Classifier and Relation"),
         ("meka", "Classifier\tRelation\nBR\n", r"f:2: 1 values where the header has 2 columns"),
