@@ -68,7 +68,7 @@ def compare_with_data(experiment: Experiment) -> Findings:
             mistakes += map(Problem.parse, error.problems)
         except UserError as error:
             mistakes.append(Problem(("splits",), str(error)))
-        mistakes += find_unfit_features(experiment, dataset)
+        mistakes += find_unfit_methods(experiment, dataset)
         remarks += _remark_on_ranks(experiment, dataset)
         for problem, fails in find_misfits(experiment, dataset, n_train):
             (mistakes if fails else remarks).append(problem)
@@ -84,7 +84,7 @@ def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[Probl
             yield Problem(("metrics", i), text)
 
 
-def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
+def find_unfit_methods(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
     """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
     for name in experiment.methods:
         spec = _at_first_values(experiment, name)

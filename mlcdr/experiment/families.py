@@ -13,12 +13,12 @@ from mlcdr.methods.contracts import LabelSpace, declared
 from mlcdr.numerics.linalg import n_kept
 
 
-def families_of(specs: Sequence[MethodSpec], n_labels: int, rows: Sequence[Any] = ()) -> list[MethodSpec]:
+def families_of(specs: Sequence[MethodSpec], n_labels: int, labelled: Sequence[str] = ()) -> list[MethodSpec]:
     """For each of a method's specs the spec to fit in its place: that with the largest code, where one fit serves all.
 
     One fit serves all if the label space's directions are nested and the learner fits each output as if it were alone
-    (see `mlcdr.experiment.outputs`). `rows`: for each spec which labels are hidden; specs that differ in this are
-    fitted separately.
+    (see `mlcdr.experiment.outputs`). `labelled`: for each spec how many rows keep their labels; specs that differ in
+    this are fitted separately.
     """
     largest: dict[str, MethodSpec] = {}
     names = []
@@ -26,7 +26,7 @@ def families_of(specs: Sequence[MethodSpec], n_labels: int, rows: Sequence[Any] 
         path = size_path(spec) if _serves_smaller_codes(spec) else None
         bare = spec if path is None else spec.with_value(path, None)
         assert bare is not None  # it has the parameter
-        name = json.dumps([*rows[i : i + 1], bare.plain()], sort_keys=True)
+        name = json.dumps([*labelled[i : i + 1], bare.plain()], sort_keys=True)
         names.append(name)
         served_by = largest.setdefault(name, spec)
         if path is None or _size(spec, n_labels) > _size(served_by, n_labels):
