@@ -23,7 +23,7 @@ from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import read_labelled
-from mlcdr.experiment.varied import list_varied
+from mlcdr.experiment.varied import at_first_values, list_varied
 from mlcdr.methods import contracts, registry
 from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import Declaration
@@ -86,8 +86,8 @@ def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[Probl
 
 def find_unfit_methods(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
     """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
-    for name in experiment.methods:
-        spec = _at_first_values(experiment, name)
+    for name, method in experiment.methods.items():
+        spec = at_first_values(method, experiment.sweep)
         first = spec.dual_space or spec.learner
         if spec.feature_space:
             first = spec.feature_space[0]
@@ -97,14 +97,6 @@ def find_unfit_methods(experiment: Experiment, dataset: Dataset) -> Iterator[Pro
             fills = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`"
             step = fills if dataset.kind_of_features == "gaps" else ""
             yield Problem(("methods", name), f"{why}{step} ({dataset.name})")
-
-
-def _at_first_values(experiment: Experiment, method: str) -> MethodSpec:
-    """A method with the first value of each parameter that is varied; its class may need one."""
-    spec = experiment.methods[method]
-    for varied in list_varied(experiment.sweep, {method: spec}):
-        spec = spec.with_value(varied.path, varied.values[0]) or spec
-    return spec
 
 
 _Misfit = tuple[Problem, bool]  # what does not fit, and whether trials fail by it

@@ -8,6 +8,7 @@ from typing import Any
 
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.outputs import independent_outputs
+from mlcdr.experiment.varied import at_first_values
 from mlcdr.methods.component import Component
 from mlcdr.methods.contracts import LabelSpace, declared
 from mlcdr.numerics.linalg import n_kept
@@ -44,12 +45,19 @@ def _serves_smaller_codes(spec: MethodSpec) -> bool:
 def _size(spec: MethodSpec, n_labels: int) -> int:
     part = code_part(spec)
     assert part is not None
-    space = part.build()
+    space = _build_space(spec, part)
     dimensions = space.n_dimensions if isinstance(space, LabelSpace) else n_kept  # by its `rounding`, if it has one
     try:
         return int(dimensions(part.value(part.declaration().size_parameter), n_labels))
     except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
         return -1
+
+
+def _build_space(spec: MethodSpec, part: Component) -> Any:
+    """The part that sets the code's size; what its class needs and `tune` chooses has the first of the values tried."""
+    if not part.is_whole():
+        part = code_part(at_first_values(spec, {})) or part
+    return part.build()
 
 
 def size_path(spec: MethodSpec) -> str | None:
@@ -66,7 +74,7 @@ def at_all_sizes(spec: MethodSpec, n_features: int, n_labels: int) -> list[Metho
     part, path = code_part(spec), size_path(spec)
     if part is None or path is None:
         return [spec]
-    space = part.build()
+    space = _build_space(spec, part)
     largest = space.largest(n_features, n_labels) if isinstance(space, LabelSpace) else n_labels
     sized = [spec.with_value(path, size) for size in range(1, largest + 1)]
     return [each for each in sized if each is not None]
