@@ -26,7 +26,7 @@ from mlcdr.execution.executors import PART_SECONDS
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.loading import experiment_from
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.trials import Trial, plan
+from mlcdr.experiment.trials import Trial, plan_trials
 from mlcdr.methods.component import Component
 
 SIZES = "label_space.n_components"
@@ -70,7 +70,7 @@ def experiment(arff: Path, **changes: Any) -> Experiment:
 def planned(an_experiment: Experiment) -> tuple[Dataset, list[Trial]]:
     """The first data set of an experiment and its trials."""
     data = read_data(an_experiment)
-    return data.dataset, plan(an_experiment, data)
+    return data.dataset, plan_trials(an_experiment, data)
 
 
 def read_data(an_experiment: Experiment) -> DividedData:

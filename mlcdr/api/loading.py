@@ -67,14 +67,14 @@ def load_experiment(
     folder = Path.cwd() if path is None else path.absolute().parent
     with judging_imports(Imports(folder.resolve(), trust, announce)):
         if path is not None:
-            return loading.load_experiment(path, overrides, also=_layout_problems, held=held)
+            return loading.load_experiment(path, overrides, check_layouts=_layout_problems, held=held)
         if isinstance(config, Mapping):
             plain = config
         elif hasattr(config, "resolved"):
             plain = config.resolved()
         else:
             raise ConfigError([f"config: must be a path, a mapping or an Experiment, found {describe(config)}"])
-        return loading.experiment_from(plain, overrides, "config", also=_layout_problems, held=held)
+        return loading.experiment_from(plain, overrides, "config", check_layouts=_layout_problems, held=held)
 
 
 def load_unknown(path: Path, trust: bool, announce: Callable[[str], None]) -> Experiment:
@@ -92,7 +92,7 @@ def load_unknown(path: Path, trust: bool, announce: Callable[[str], None]) -> Ex
 
     import_from_here()
     with judging_imports(Imports(None, trust, announce)):
-        experiment = loading.load_experiment(path, also=_layout_problems)
+        experiment = loading.load_experiment(path, check_layouts=_layout_problems)
     if not trust:
         refuse_commands(experiment)
     return experiment

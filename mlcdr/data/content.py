@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mlcdr.data.forms import MEMORY, check_form_options, option_problems
+from mlcdr.data.forms import MEMORY, check_form_options, read_options
 from mlcdr.data.lines import Line
 from mlcdr.data.synthetic import checksum as checksum_of
 from mlcdr.data.table import Matrix, Origins, as_dense, frame_in_memory, stored_values
@@ -151,8 +151,8 @@ class Dataset:
         from mlcdr.data.encoding import encode
 
         # with `memory` given, any option that states another source is a problem
-        for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
-            raise DataError(f"{name}: {key}: {problem}")
+        options = read_options(name, missing, {**options, MEMORY: "given"})
+        del options[MEMORY]
         check_form_options(name, "frame" if is_frame(X) else MEMORY, options)
         if Y is not None:
             if "labels" in options:

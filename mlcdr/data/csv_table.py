@@ -24,6 +24,8 @@ MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 NUMBER_LIKE = re.compile(r"\s*[+-]?[.,]?\d")
 """What begins like a number."""
 
+csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that Python's reader allows by default
+
 _TABS = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zip")
 
 

@@ -13,7 +13,7 @@ from mlcdr.data import cache, held
 from mlcdr.data.content import Dataset, named
 from mlcdr.data.encoding import Missing
 from mlcdr.data.files import NoDivisionError, Part, is_path, locate
-from mlcdr.data.forms import FORMS, MAPPINGS, MEMORY, OPENML, check_form_options, option_problems
+from mlcdr.data.forms import FORMS, MEMORY, OPENML, check_form_options, read_options
 from mlcdr.data.reading import FileSource
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, report_memory
@@ -84,12 +84,7 @@ def _checked(name: str, missing: Missing, part: Part, options: Mapping[str, Any]
     if name.startswith(OPENML):
         number = name.removeprefix(OPENML)
         said["openml"] = int(number) if number.isdecimal() else number
-    for key in MAPPINGS & said.keys():
-        if isinstance(said[key], tuple):  # of pairs, so that a source can be hashed
-            said[key] = dict(said[key])
-    for key, problem in option_problems({"missing": missing, **said}):
-        raise DataError(f"{name}: {key}: {problem}")
-    return said
+    return read_options(name, missing, said)
 
 
 # -------------------------------------------------------------------- data that are in no file

@@ -55,8 +55,7 @@ def first_date(cells: pd.Series) -> Any:
     """The first value of a column, if it is a date; None if it is none, or the column has no value."""
     if cells.dtype.kind in "biufc":
         return None
-    at = cells.first_valid_index()
-    found = None if at is None else cells.loc[at]
+    found = next(iter(cells.dropna()), None)
     return None if read_date(found) is None else found
 
 

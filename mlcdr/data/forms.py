@@ -131,7 +131,6 @@ OPTIONS = {
     "synthetic": Option(("mapping",), "The options of a data set that is generated."),
     "memory": Option(("text",), "The digest of data that Python gave to `mlcdr.run`, which writes this option."),
 }
-MAPPINGS = frozenset(key for key, option in OPTIONS.items() if "mapping" in option.kinds)
 _WORDS = {
     "text": "text",
     "number": "a whole number other than 0",
@@ -177,6 +176,20 @@ def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, f"must be {' or '.join(_WORDS[kind] for kind in option.kinds)}, found {describe(value)}"
         elif key == "delimiter" and len(value) != 1:
             yield key, f"must be one character, found {describe(value)}"
+
+
+def read_options(place: str, missing: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a data set besides `missing`; those of NumPy and pandas (`labels=frame.columns[-3:]`) as lists.
+
+    Raises
+    ------
+    DataError
+        For the first that is wrong.
+    """
+    plain = {key: value.tolist() if hasattr(value, "tolist") else value for key, value in options.items()}
+    for key, problem in option_problems({"missing": missing, **plain}):
+        raise DataError(f"{place}: {key}: {problem}")
+    return plain
 
 
 def check_form_options(place: object, form: str, options: Mapping[str, Any]) -> None:

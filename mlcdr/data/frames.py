@@ -302,7 +302,7 @@ def _split_tags(cells: pd.Series, separator: str, origins: Origins) -> Table:
     from sklearn.preprocessing import MultiLabelBinarizer
 
     rows = []
-    for row, cell in enumerate(cells):
+    for row, cell in enumerate(_without_gaps(cells)):
         tags = _tags_of(cell, separator)
         if tags is None:
             what = f"column {quote(str(cells.name))} has {quote(str(cell))}, which is no text of tags"
@@ -325,10 +325,9 @@ def _tags_of(cell: Any, separator: str) -> list[str] | None:
             return _tags_of_list(cell.strip())
         pieces = [piece.strip() for piece in cell.split(separator)]
         return [piece for piece in pieces if piece]
-    if isinstance(cell, list | tuple | np.ndarray):
-        return list(cell) if all(isinstance(each, str) for each in cell) else None
-    is_missing = cell is None or cell != cell
-    return [] if is_missing else None
+    if isinstance(cell, list | tuple | np.ndarray) and all(isinstance(each, str) for each in cell):
+        return list(cell)
+    return None
 
 
 _BRACKETS = {"[": "]", "(": ")", "{": "}"}
@@ -363,7 +362,12 @@ def _tags_of_list(text: str) -> list[str] | None:
 def text_table(cells: pd.Series, origins: Origins) -> Table:
     """A column of text."""
     name = str(cells.name)
-    return Table((Attribute(name),), as_texts(cells.astype(object), name, origins), origins)
+    return Table((Attribute(name),), as_texts(_without_gaps(cells), name, origins), origins)
+
+
+def _without_gaps(cells: pd.Series) -> list[Any]:
+    """The cells of a column of texts; a missing one (None, NaN, NA) is an empty text."""
+    return cells.astype(object).where(cells.notna(), "").tolist()
 
 
 def code_words(frame: pd.DataFrame, origins: Origins, categories: Sequence[str]) -> Table:

@@ -19,7 +19,7 @@ from mlcdr.data.content import name_columns
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.data.encoding import Column, Missing, bytes_of_columns, columns_of, encode, fill, positive_code, take_columns
 from mlcdr.data.files import is_path, locate
-from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, option_problems
+from mlcdr.data.forms import OPENML, TABLES, WITHOUT_FILES, check_form_options, read_options
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.table import Matrix, Origins, Table, stack_rows
 from mlcdr.errors import DataError, plural, suggest_name
@@ -83,8 +83,7 @@ class Columns:
             When a column is absent, has a word that the training data did not have (unless `unknown` allows it), words
             in place of numbers, a text in place of a date, or a missing value that may not be filled.
         """
-        for key, problem in option_problems({"missing": missing, **options}):
-            raise DataError(f"{key}: {problem}")
+        options = read_options("rows", missing, options)
         if unknown not in get_args(Unknown):
             raise DataError(f"unknown: must be one of {', '.join(get_args(Unknown))}, found {unknown!r}")
         if missing == "mean":

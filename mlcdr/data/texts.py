@@ -5,7 +5,7 @@ This module checks the texts of a column, and converts them to numbers for a che
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -23,24 +23,19 @@ def is_texts(X: Any) -> TypeGuard[Texts]:
     return isinstance(X, np.ndarray) and X.dtype == object
 
 
-def as_texts(cells: Iterable[Any], name: str, origins: Origins) -> Texts:
-    """The cells of the column `name` as texts (n×1), a missing one (None, NaN) as an empty text.
+def as_texts(cells: Sequence[Any], name: str, origins: Origins) -> Texts:
+    """The cells of the column `name` as texts (n×1).
 
     Raises
     ------
     DataError
-        For a cell of another type.
+        For a cell that is no text.
     """
-    texts = []
     for row, cell in enumerate(cells):
-        if cell is None or cell != cell:
-            cell = ""
-        elif not isinstance(cell, str):
-            origins.fail(
-                row, f"column {quote(name)} has {str(cell)[:40]!r}, which is a {type(cell).__name__} and no text"
-            )
-        texts.append(cell)
-    return as_column(texts)
+        if not isinstance(cell, str):
+            shown = f"{str(cell)[:40]!r}, which is a {type(cell).__name__} and no text"
+            origins.fail(row, f"column {quote(name)} has {shown}")
+    return as_column(cells)
 
 
 def as_column(texts: Sequence[str]) -> Texts:

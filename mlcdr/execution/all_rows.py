@@ -23,7 +23,7 @@ from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import DatasetSpec, Experiment, MethodSpec, point_texts
-from mlcdr.experiment.trials import Trial, plan
+from mlcdr.experiment.trials import Trial, plan_trials
 from mlcdr.numerics.moments import Moments
 from mlcdr.results.failures import join_errors
 from mlcdr.results.record import read_statuses
@@ -64,7 +64,7 @@ class Candidates:
             update={"datasets": (spec,), "methods": {method: experiment.methods[method]}},
         )
         data = DataSource.of(spec, experiment.splits).read()
-        by_point = group_pairs((trial.point, trial) for trial in plan(own, data))
+        by_point = group_pairs((trial.point, trial) for trial in plan_trials(own, data))
         wanted = point_texts(at)
         swept = [dict(point) for point in by_point]
         for path, value in wanted.items():

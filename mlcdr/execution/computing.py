@@ -202,16 +202,13 @@ def _run_group(group: Group, context: _Context) -> Iterator[TrialResult]:
 
 def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> Iterator[TrialResult]:
     """The results of those trials of a group that have the same rows with labels."""
-    failed: list[TrialResult] = []
     try:
         split = context.data.split(group.split, trials[0].labelled)
         X = frozen(context.dataset.X[split.test])
         Y = frozen(as_dense(context.dataset.Y[split.test]))
         rows = Rows(context.training(split, X), X, Y, context.dataset, split.test)
     except BaseException as error:  # no memory for this split, say
-        failed = fail(trials, error)
-    if failed:
-        yield from failed
+        yield from fail(trials, error)
         return
     yield from run_trials([trial for trial in trials if trial.family.tune is None], group, rows)
     for tuned in by_family(trial for trial in trials if trial.family.tune is not None):
@@ -226,7 +223,6 @@ def _run_tuned(
     split: Split,
 ) -> Iterator[TrialResult]:
     """Choose the parameters of a family's trials, then compute them; a choice for the split counts as fit time."""
-    failed: list[TrialResult] = []
     try:
         tuning = Tuning(trials, group, context.data)
         if tuning.tune.scope == "dataset":
@@ -238,8 +234,6 @@ def _run_tuned(
                 choices = tuning.choose(seen)
             spent = Spent(choosing.seconds, memory.bytes)
     except BaseException as error:
-        failed = fail(trials, error)
-    if failed:
-        yield from failed
-    else:
-        yield from tuning.run(choices, rows, spent)
+        yield from fail(trials, error)
+        return
+    yield from tuning.run(choices, rows, spent)

@@ -26,7 +26,7 @@ class Group:
     """Whether nothing else computes in the process, so that its memory is that of these trials."""
 
 
-def groups(
+def group_by_split(
     experiment: Experiment,
     source: DataSource,
     trials: Iterable[Trial],

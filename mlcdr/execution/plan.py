@@ -19,15 +19,15 @@ from mlcdr.data.dataset import Dataset
 from mlcdr.data.encoding import MissingValueError
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.execution.artifacts import Keeping
-from mlcdr.execution.groups import Group, groups
+from mlcdr.execution.groups import Group, group_by_split
 from mlcdr.execution.listener import Listener
-from mlcdr.experiment.data_checks import find_misfits, find_unfit_features
+from mlcdr.experiment.data_checks import find_misfits, find_unfit_methods
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.problems import Problem
-from mlcdr.experiment.trials import Trial, by_family, plan
+from mlcdr.experiment.trials import Trial, by_family, plan_trials
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.part import RunPart
 from mlcdr.results.record import Past, duration, mean_seconds, read_statuses
@@ -103,7 +103,7 @@ def plan_run(
     """
     datasets = []
     for spec in experiment.datasets:
-        planned, data = prepare(experiment, spec, listener)
+        planned, data = plan_dataset(experiment, spec, listener)
         datasets.append(planned)
     _notice_changed(datasets, store.path.parent, listener)
     _notice_test_search(experiment, listener)
@@ -127,7 +127,7 @@ def plan_run(
     isolated = False
     # The longest work first, so that all workers are busy to the end.
     for planned in sorted(datasets, key=PlannedData.size, reverse=True):
-        pending += groups(experiment, planned.source, planned.pending, keeping)
+        pending += group_by_split(experiment, planned.source, planned.pending, keeping)
         isolated |= any(place(trial) in crashed_before for trial in planned.pending)
     return RunPlan(datasets, trials, own, done.intersection(own), n_kept, pending, isolated, data)
 
@@ -182,7 +182,7 @@ def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None
     return lacking
 
 
-def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tuple[PlannedData, DividedData]:
+def plan_dataset(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tuple[PlannedData, DividedData]:
     """Read a data set and plan its trials.
 
     Raises
@@ -198,7 +198,7 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
         problem = Problem(("datasets", experiment.datasets.index(spec)), str(error))
         raise ConfigError([experiment.placed(problem)]) from None
     dataset = data.dataset
-    unfit = list(find_unfit_features(experiment, dataset))
+    unfit = list(find_unfit_methods(experiment, dataset))
     if unfit:
         raise ConfigError([experiment.placed(problem) for problem in unfit])
     for text in dataset.notices:
@@ -211,7 +211,7 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     if experiment.by_label:
         shares = np.asarray(dataset.Y.mean(axis=0)).ravel().tolist()
         labels = list(zip(dataset.label_names, shares, strict=True))
-    return PlannedData(dataset.name, data.source, _list_facts(dataset), labels, plan(experiment, data)), data
+    return PlannedData(dataset.name, data.source, _list_facts(dataset), labels, plan_trials(experiment, data)), data
 
 
 def _list_facts(dataset: Dataset) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def survey(experiment: Experiment, out: Path) -> Survey:
     datasets = []
     shared: list[tuple[str, str]] = []
     for spec in experiment.datasets:
-        planned, _ = prepare(experiment, spec, Listener())
+        planned, _ = plan_dataset(experiment, spec, Listener())
         planned.pending = _incomplete(planned.trials, done, keeping)
         datasets.append(_survey_dataset(planned, past))
         shared += _list_shared(planned.trials)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlcdr.data.dataset import Dataset
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.execution.tuning import without_tune
 from mlcdr.execution.warned import shorten_file_path
 from mlcdr.execution.workers import LocalWorkers
@@ -26,7 +26,7 @@ from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.problems import KeyPath, Problem
-from mlcdr.experiment.trials import Trial, plan
+from mlcdr.experiment.trials import Trial, plan_trials
 from mlcdr.methods.component import Component
 from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.results.failures import describe_error, find_frames
@@ -77,7 +77,7 @@ def check_methods(experiment: Experiment) -> Findings:
     for spec in experiment.datasets:
         data = DataSource.of(spec, experiment.splits).read()
         name, few = data.dataset.name, few_rows(data)
-        trials = _ends(plan(experiment, data), name)
+        trials = _ends(plan_trials(experiment, data), name)
         on_few = _failures(workers, experiment, few, trials)
         unsure = [trial for trial in trials if trial.key in on_few]
         on_split = _failures(workers, experiment, data, unsure)
@@ -138,7 +138,7 @@ def _failures(
 ) -> dict[str, _Failure]:
     """The failures, by key, of trials that are computed on a data set."""
     failures = {}
-    pending = list(groups(experiment, data.source, trials))
+    pending = list(group_by_split(experiment, data.source, trials))
     with contextlib.closing(workers.compute(pending, data)) as results:
         for result in results:
             for each in result.results:

@@ -55,11 +55,11 @@ class Asked:
     sweep: dict[str, int]
 
 
-Check = Callable[[Asked], Iterable[Problem]]
+LayoutCheck = Callable[[Asked], Iterable[Problem]]
 """Finds what is wrong with tables and figures."""
 
 
-def check(draft: Draft, datasets: Sequence[str], also: Check | None) -> None:
+def check(draft: Draft, datasets: Sequence[str], check_layouts: LayoutCheck | None) -> None:
     """Report all in which the parts of an experiment disagree.
 
     Parameters
@@ -67,10 +67,11 @@ def check(draft: Draft, datasets: Sequence[str], also: Check | None) -> None:
     draft : Draft
     datasets : sequence of str
         The names of the data sets in the results.
-    also : callable or None
+    check_layouts : callable or None
         Finds what is wrong with tables and figures.
     """
     _check_metrics(draft)
+    _check_shown_metrics(draft)
     _check_against(draft)
     for method, spec in draft.methods().items():
         if spec.tune is not None:
@@ -78,8 +79,8 @@ def check(draft: Draft, datasets: Sequence[str], also: Check | None) -> None:
     _check_labelled(draft)
     for varied in list_varied(draft.sweep, draft.methods()):
         _check_varied(varied, draft)
-    if also is not None:
-        _check_layouts(draft, len(datasets), also)
+    if check_layouts is not None:
+        _report_layouts(draft, len(datasets), check_layouts)
 
 
 def _measured(draft: Draft) -> list[str] | None:
@@ -91,13 +92,17 @@ def _measured(draft: Draft) -> list[str] | None:
 
 
 def _check_metrics(draft: Draft) -> None:
-    """No two metrics may share a name in the results, and a table's metric must be measured."""
+    """No two metrics may share a name in the results."""
     labels: list[str] = []
     for i, metric in draft.entries("metrics").items():
         if metric.label in labels:
             text = f"the metric {metric.label!r} is listed twice; give one another name by `as: name`"
             draft.add(("metrics", i), text)
         labels.append(metric.label)
+
+
+def _check_shown_metrics(draft: Draft) -> None:
+    """The metric of a table or figure must be measured."""
     measured = _measured(draft)
     if measured is None:
         return
@@ -119,8 +124,8 @@ def _check_against(draft: Draft) -> None:
     draft.add(("against",), text)
 
 
-def _check_layouts(draft: Draft, n_datasets: int, also: Check) -> None:
-    """Report what `also` finds wrong with the tables and figures in which nothing is wrong by itself."""
+def _report_layouts(draft: Draft, n_datasets: int, check_layouts: LayoutCheck) -> None:
+    """Report what `check_layouts` finds wrong with the tables and figures in which nothing is wrong by itself."""
     for key in ("tables", "figures"):
         number = len(draft.values.get(key) or ())
         if number > MOST_LAYOUTS:
@@ -137,7 +142,7 @@ def _check_layouts(draft: Draft, n_datasets: int, also: Check) -> None:
     )
     # where only its metric is not measured, the entry is checked all the same
     reported = {problem.path[:2] for problem in draft.found if problem.path[2:] != ("metric",)}
-    for problem in also(asked):
+    for problem in check_layouts(asked):
         if problem.path[:2] not in reported:
             draft.report(problem)
 

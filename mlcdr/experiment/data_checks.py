@@ -23,7 +23,7 @@ from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec
 from mlcdr.experiment.problems import KeyPath, Problem, dotted
 from mlcdr.experiment.splits import read_labelled
-from mlcdr.experiment.varied import list_varied
+from mlcdr.experiment.varied import at_first_values, list_varied
 from mlcdr.methods import contracts, registry
 from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import Declaration
@@ -68,7 +68,7 @@ def compare_with_data(experiment: Experiment) -> Findings:
             mistakes += map(Problem.parse, error.problems)
         except UserError as error:
             mistakes.append(Problem(("splits",), str(error)))
-        mistakes += find_unfit_features(experiment, dataset)
+        mistakes += find_unfit_methods(experiment, dataset)
         remarks += _remark_on_ranks(experiment, dataset)
         for problem, fails in find_misfits(experiment, dataset, n_train):
             (mistakes if fails else remarks).append(problem)
@@ -84,9 +84,10 @@ def _remark_on_ranks(experiment: Experiment, dataset: Dataset) -> Iterator[Probl
             yield Problem(("metrics", i), text)
 
 
-def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
+def find_unfit_methods(experiment: Experiment, dataset: Dataset) -> Iterator[Problem]:
     """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
-    for name, spec in experiment.methods.items():
+    for name, method in experiment.methods.items():
+        spec = at_first_values(method, experiment.sweep)
         first = spec.dual_space or spec.learner
         if spec.feature_space:
             first = spec.feature_space[0]

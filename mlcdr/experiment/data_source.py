@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,19 +23,19 @@ from mlcdr.numerics.entry import check_magnitude
 class DataSource:
     """The source from which any process can read a data set and its splits.
 
-    `stamp` identifies the content when the run was planned; a process that reads other content raises an error.
+    `options` are those of `load_dataset`. `stamp` identifies the content when the run was planned; a process that reads
+    other content raises an error.
     """
 
     name: str
-    options: tuple[tuple[str, Any], ...]
+    options: Mapping[str, Any] = field(hash=False)
     splits: SplitSpec
     stamp: str = ""
 
     @classmethod
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
-        options = {key: _freeze(value) for key, value in spec.params.items()}
-        return cls(spec.name, (*sorted(options.items()), ("part", splits.part)), splits)
+        return cls(spec.name, {**spec.params, "part": splits.part}, splits)
 
     def load(self) -> Dataset:
         """Load the data set.
@@ -44,7 +45,7 @@ class DataSource:
         DataError
             When it cannot be found or read.
         """
-        return load_dataset(self.name, **dict(self.options))
+        return load_dataset(self.name, **self.options)
 
     def divide(self, dataset: Dataset) -> DividedData:
         """Divide the loaded data set.
@@ -66,7 +67,7 @@ class DataSource:
         groups = None
         n_train = dataset.n_train
         if isinstance(spec, Shuffle) and spec.train_size == "predefined":  # of the full file's rows
-            options = {**dict(self.options), "part": "predefined"}
+            options = {**self.options, "part": "predefined"}
             n_train = load_dataset(self.name, **options).n_train
         if isinstance(spec, Shuffle | KFold) and spec.groups is not None:
             groups = number_groups(dataset, spec.groups)
@@ -85,13 +86,6 @@ class DataSource:
             As `load` and `divide`.
         """
         return self.divide(self.load())
-
-
-def _freeze(value: Any) -> Any:
-    """An option of a data set as a value that cannot be changed."""
-    if isinstance(value, dict):
-        return tuple(value.items())
-    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

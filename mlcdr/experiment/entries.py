@@ -3,7 +3,8 @@
 An entry is a name, or a name with its options: `yeast`, `{yeast: {missing: mean}}`, `{f1: {as: mine}}`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,6 +72,14 @@ class DatasetSpec(Strict):
         if self.source is None or "path" in self.params:
             return self.name
         return short_name(self.name, part)
+
+    def with_path(self, change: Callable[[str], str]) -> "DatasetSpec":
+        """The same with its path changed, if it is read from one."""
+        if "path" in self.params:
+            return self.model_copy(update={"params": {**self.params, "path": change(self.params["path"])}})
+        if is_path(self.name) and self.params.keys().isdisjoint(SOURCES):
+            return self.model_copy(update={"name": change(self.name)})
+        return self
 
     @model_serializer
     def plain(self) -> Any:
@@ -177,13 +186,9 @@ def _read_dataset(written: Any, info: ValidationInfo) -> DatasetSpec:
         return made.model_copy(update={"name": name})
     if "function" in options:
         problems = find_by(_judge_function, options["function"], (*at, "function"))
-    elif "path" in options:
-        options = {**options, "path": _place_of_data(options["path"], draft.folder)}
-    elif is_path(name) and not set(SOURCES) & set(options):
-        name = _place_of_data(name, draft.folder)
     if problems:
         raise refusal(*problems)
-    return DatasetSpec(name=name, params=options)
+    return DatasetSpec(name=name, params=options).with_path(partial(_place_of_data, folder=draft.folder))
 
 
 def _refuse_own_options(name: str, options: Mapping[str, Any], at: KeyPath) -> None:

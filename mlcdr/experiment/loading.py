@@ -43,7 +43,7 @@ def load_experiment(
     path: str | Path,
     overrides: Overrides = (),
     look_up: bool = True,
-    also: consistency.Check | None = None,
+    check_layouts: consistency.LayoutCheck | None = None,
     held: Mapping[str, str] | None = None,
     instances: bool = True,
 ) -> Experiment:
@@ -60,7 +60,7 @@ def load_experiment(
         `key.path=value` texts, or key path → value, put in before anything is checked.
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
-    also : callable, optional
+    check_layouts : callable, optional
         Finds problems of the tables and figures, which this module cannot check: `tables.0: what is wrong` for each.
     held : mapping, optional
         Data sets in memory, name → digest (`mlcdr.data.held`). They replace the config's data sets of these names; if
@@ -77,7 +77,7 @@ def load_experiment(
     """
     path = find_config(Path(path))
     document = read_yaml(path)
-    return _read(document, overrides, path.resolve().parent, look_up, also, held, instances)
+    return _read(document, overrides, path.resolve().parent, look_up, check_layouts, held, instances)
 
 
 def experiment_from(
@@ -85,7 +85,7 @@ def experiment_from(
     overrides: Overrides = (),
     source: str = "experiment",
     look_up: bool = True,
-    also: consistency.Check | None = None,
+    check_layouts: consistency.LayoutCheck | None = None,
     held: Mapping[str, str] | None = None,
 ) -> Experiment:
     """As `load_experiment`, from plain data such as `Experiment.resolved()` gives.
@@ -99,7 +99,7 @@ def experiment_from(
     """
     plain = copy_plain(data, source)  # a copy, which overrides may change
     document = Document(plain, {(): Place(source)})
-    return _read(document, overrides, Path.cwd(), look_up, also, held)
+    return _read(document, overrides, Path.cwd(), look_up, check_layouts, held)
 
 
 def experiment_yaml(experiment: Experiment, folder: Path | None = None) -> str:
@@ -129,7 +129,7 @@ def _read(
     overrides: Overrides,
     folder: Path,
     look_up: bool,
-    also: consistency.Check | None,
+    check_layouts: consistency.LayoutCheck | None,
     held: Mapping[str, str] | None,
     instances: bool = True,
 ) -> Experiment:
@@ -145,7 +145,7 @@ def _read(
     experiment = _validate(draft)
     settled = _settle(draft, look_up)
     names = [spec.short_name(part_of(draft)) for spec in settled["datasets"]]
-    consistency.check(draft, names, also)
+    consistency.check(draft, names, check_layouts)
     draft.raise_any(misdirected)
     assert experiment is not None  # else something would have been reported
     experiment = experiment.model_copy(update=settled)

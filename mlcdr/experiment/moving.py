@@ -13,11 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mlcdr.data.files import is_path
-from mlcdr.data.forms import SOURCES
 from mlcdr.data.moved import find_again
 from mlcdr.experiment.commands import change_folders
-from mlcdr.experiment.entries import DatasetSpec
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.splits import FromFile
 
@@ -36,19 +33,11 @@ def with_paths_found(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _with_paths(experiment: Experiment, change: Callable[[str], str]) -> Experiment:
-    datasets = [_with_path(spec, change) for spec in experiment.datasets]
+    datasets = [spec.with_path(change) for spec in experiment.datasets]
     splits = experiment.splits
     if isinstance(splits, FromFile):
         splits = splits.model_copy(update={"folders": tuple(map(change, splits.folders))})
     return experiment.model_copy(update={"datasets": tuple(datasets), "splits": splits})
-
-
-def _with_path(spec: DatasetSpec, change: Callable[[str], str]) -> DatasetSpec:
-    if "path" in spec.params:
-        return spec.model_copy(update={"params": {**spec.params, "path": change(spec.params["path"])}})
-    if is_path(spec.name) and not set(SOURCES) & set(spec.params):
-        return spec.model_copy(update={"name": change(spec.name)})
-    return spec
 
 
 def _make_relative(path: str, folder: Path) -> str:

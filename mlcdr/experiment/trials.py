@@ -64,7 +64,7 @@ class TrialResult:
     of_labels: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
+def plan_trials(experiment: Experiment, data: DividedData) -> list[Trial]:
     """All trials of one data set: by method, point of the sweep and split, in the config's order."""
     dataset = data.dataset
     splits: dict[str, list[bytes]] = {}  # by `labelled` as text: 1 row is not 1.0 of the rows
@@ -72,8 +72,8 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        hidden = [value_text(point.get(LABELLED)) for point in points]
-        families = families_of(specs, dataset.n_labels, hidden) if experiment.share else specs
+        labelled_texts = [value_text(point.get(LABELLED)) for point in points]
+        families = families_of(specs, dataset.n_labels, labelled_texts) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
             name = str(labelled)

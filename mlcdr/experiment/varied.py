@@ -80,3 +80,10 @@ def list_varied(sweep: Mapping[str, Any], methods: Mapping[str, MethodSpec]) -> 
         for place, grid in grids:
             for path, values in grid.items():
                 yield Varied((*place, path), path, listed(values), {name: spec})
+
+
+def at_first_values(spec: MethodSpec, sweep: Mapping[str, Any]) -> MethodSpec:
+    """A method with the first value of each parameter that a sweep or its own grids vary; its classes may need one."""
+    for varied in list_varied(sweep, {"": spec}):
+        spec = spec.with_value(varied.path, varied.values[0]) or spec
+    return spec

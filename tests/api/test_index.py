@@ -201,7 +201,7 @@ from mlcdr.errors import ConfigError
 from mlcdr.experiment.loading import load_experiment
 for path in sys.argv[1:]:
     try:
-        load_experiment(path, also=_layout_problems)
+        load_experiment(path, check_layouts=_layout_problems)
     except ConfigError as error:
         print(len(error.problems), error)
     else:

@@ -100,3 +100,5 @@ def test_a_config_that_is_wrong_is_refused_in_a_line(board: Path, mlcdr: Callabl
     refused = mlcdr("run", board, "-m", "own_rows.Mine")
     assert (refused.code, "defaults" in refused.err) == (2, True), refused.err
     assert "Traceback" not in refused.err
+    board.write_text(whole.replace("against: plain", "against: [plain]"))
+    assert mlcdr("run", board, "-m", "plain", "-j", 1).code == 0, "the method that it compares with is no method"

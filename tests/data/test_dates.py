@@ -109,6 +109,11 @@ def test_new_rows_are_coded_as_the_training_rows(how: str) -> None:
         model.read(frame.assign(day="soon"))
 
 
+def test_rows_whose_index_repeats_have_dates_too() -> None:
+    frame = pd.DataFrame({"day": pd.to_datetime(DAYS[:3]), "y1": [0, 1, 1], "y2": [1, 0, 1]}, index=[0, 0, 1])
+    assert Dataset.of(frame, labels=-2, dates="days").X.tolist() == [[0], [19782], [-1]]
+
+
 def test_days_have_the_time_of_day_as_a_fraction() -> None:
     frame = pd.DataFrame({"day": [datetime(1970, 1, 2, 6), datetime(1970, 1, 1, tzinfo=UTC), None, None]})
     data = Dataset.of(frame, Y, dates="days", missing="keep")

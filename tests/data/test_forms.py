@@ -95,7 +95,7 @@ def _labels_of(found: Dataset) -> np.ndarray:
 
 
 MATRICES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "dense.npz": (lambda path: np.savez(path, X=X, Y=Y), X, {}),
+    "dense.npz": (lambda path: np.savez(path, X=X, Y=Y, label_names=np.array([b"a", b"b", b"c"])), X, {}),
     "packed.npz": (
         lambda path: np.savez_compressed(path, data=X, target=np.where(Y, 1, -1)),
         X,
@@ -131,6 +131,7 @@ def test_matrices_that_numpy_scipy_and_scikit_learn_wrote(name: str, tmp_path: P
     np.testing.assert_allclose(values, wanted.toarray() if sparse.issparse(wanted) else wanted, rtol=digits)
     assert sparse.issparse(found.X) == sparse.issparse(found.Y) == sparse.issparse(wanted)
     np.testing.assert_array_equal(_labels_of(found), Y)
+    assert name != "dense.npz" or found.label_names == ("a", "b", "c")
 
 
 def test_svmlight_with_names_beside_it_and_rows_of_nothing(tmp_path: Path) -> None:
@@ -222,6 +223,28 @@ def test_options_of_what_is_in_memory_are_checked(options: dict[str, Any], messa
     X, Y = np.array([[1.0], [np.nan]]), np.eye(2)
     with pytest.raises(DataError, match=message):
         Dataset.of(X, Y, name="mine", **options)
+
+
+@pytest.mark.parametrize("labels", [FRAME.columns[-3:], FRAME.columns[-3:].to_numpy(), np.int64(-3)])
+def test_labels_may_be_values_of_pandas_and_numpy(labels: Any, tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    for found in (Dataset.of(FRAME, labels=labels), load_dataset(tmp_path / "a.csv", labels=labels)):
+        assert found.label_names == ("tag_x", "tag_y", "other")
+
+
+@pytest.mark.parametrize("kind", ["string", "object", "category"])
+def test_a_missing_text_is_empty_and_missing_tags_are_none(kind: str) -> None:
+    column = pd.Series(["a b", "b", pd.NA]).astype(kind)
+    texts = Dataset.of(pd.DataFrame({"text": column, "y": [0, 1, 1]}), labels=["y"], text="text", missing="keep")
+    assert texts.X.tolist() == [["a b"], ["b"], [""]]
+    tagged = Dataset.of(pd.DataFrame({"x": [1, 2, 3], "tags": column}), labels="tags", separator=" ")
+    np.testing.assert_array_equal(_labels_of(tagged), [[1, 1], [0, 1], [0, 0]])
+
+
+def test_a_text_in_csv_may_be_as_long_as_a_book(tmp_path: Path) -> None:
+    book = "word " * 30_000
+    (tmp_path / "a.csv").write_text(f"text,y,z\n{book}end,0,1\nshort,1,0\n")
+    assert load_dataset(tmp_path / "a.csv", labels=["y", "z"], text="text").X.tolist() == [[f"{book}end"], ["short"]]
 
 
 def test_columns_of_a_frame_that_are_only_numbered_get_names() -> None:

@@ -22,7 +22,7 @@ import pytest
 from mlcdr.errors import UserError
 from mlcdr.execution.dask_backend import DaskCluster, _are_results, _Work
 from mlcdr.execution.executors import ExecutorLost
-from mlcdr.execution.groups import GroupResult, groups
+from mlcdr.execution.groups import GroupResult, group_by_split
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import keys, trials
@@ -225,8 +225,8 @@ def test_a_task_is_no_larger_for_a_larger_data_set(tmp_path: Path) -> None:
         path = small.write_dataset(tmp_path / f"{n:04d}", n=n)
         experiment = small.experiment(path)
         data = small.read_data(experiment)
-        planned = trials.plan(experiment, data)
-        sizes.append(len(pickle.dumps(next(groups(experiment, data.source, planned)))))
+        planned = trials.plan_trials(experiment, data)
+        sizes.append(len(pickle.dumps(next(group_by_split(experiment, data.source, planned)))))
     assert sizes[0] == sizes[1]
 
 

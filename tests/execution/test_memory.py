@@ -16,7 +16,7 @@ import pytest
 from mlcdr.errors import ConfigError
 from mlcdr.execution import memory
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
 from mlcdr.results.results import open_results
@@ -162,7 +162,7 @@ def test_fits_that_share_a_process_with_others_have_no_value(arff: Path) -> None
     """As on a Dask worker of several threads."""
     experiment = small.experiment(arff, metrics=["fit_memory", "f1"])
     data = small.read_data(experiment)
-    (group, *_) = groups(experiment, data.source, small.planned(experiment)[1])
+    (group, *_) = group_by_split(experiment, data.source, small.planned(experiment)[1])
     alone, beside = (Computer(data).compute(replace(group, alone=each)).results for each in (True, False))
     for one, other in zip(alone, beside, strict=True):
         assert one.values is not None

@@ -163,6 +163,24 @@ def test_a_choice_by_all_sizes_is_made_once_for_a_data_set(arff: Path, tmp_path:
     assert chosen["parameter"].unique().tolist() == ["learner.alpha"]
 
 
+class Needy(PLST):
+    """PLST with a parameter that must be given, and changes nothing."""
+
+    def __init__(self, needed, n_components=None):
+        self.needed = needed
+        self.n_components = n_components
+
+
+@pytest.mark.parametrize("metric", ["hamming_loss", "hamming_loss_all_dims"])
+def test_a_parameter_that_a_label_space_needs_may_be_tuned(metric: str, arff: Path, tmp_path: Path) -> None:
+    changed = {"grid": {"label_space.needed": [1, 2]}}
+    needy = tuned("split", metric, "tests.execution.test_tune.Needy", **changed)
+    plain = {"label_space": "plst", "learner": "ridge"}
+    report = run(config(arff, {"needy": needy, "plain": plain}, sweep={SIZES: [1, 3]}), tmp_path)
+    scores = report.scores.set_index("method")["value"]
+    assert scores["needy"].tolist() == scores["plain"].tolist()
+
+
 def test_the_file_of_choices_has_no_empty_column(arff: Path, tmp_path: Path) -> None:
     """A swept path that only methods without `tune` have is none of its columns; one that a tuned method has is."""
     methods = {"tuned": tuned(), "swept": {"label_space": "plst", "learner": "least_squares"}}

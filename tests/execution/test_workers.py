@@ -21,7 +21,7 @@ from mlcdr.data.files import NotFetchedError
 from mlcdr.errors import ConfigError, DataError, UserError
 from mlcdr.execution import runner, workers
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import Group, GroupResult, groups
+from mlcdr.execution.groups import Group, GroupResult, group_by_split
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment.model import LimitsSpec
@@ -57,7 +57,7 @@ def total(arff: Path, split: int) -> float:
 def all_groups(arff: Path) -> list[Group]:
     experiment = small.experiment(arff)
     _, trials = small.planned(experiment)
-    return list(groups(experiment, small.read_data(experiment).source, trials))
+    return list(group_by_split(experiment, small.read_data(experiment).source, trials))
 
 
 def in_database(report: RunReport, query: str) -> list[tuple]:

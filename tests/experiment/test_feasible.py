@@ -137,6 +137,13 @@ def test_a_class_of_ones_own_may_be_of_any_size(arff: Path) -> None:
     assert told(arff, **of(parts)) == []
 
 
+def test_a_parameter_that_a_class_needs_may_be_varied(arff: Path) -> None:
+    parts: dict[str, Any] = {"feature_space": "tests.experiment.plain_classes.FirstColumns"}
+    values = {"feature_space.number": [2, 3]}
+    assert told(arff, **of(parts) | {"sweep": values}) == []
+    assert told(arff, **of(parts | {"tune": {"grid": values}})) == []
+
+
 def test_a_file_that_cannot_be_read_and_folds_that_do_not_fit(arff: Path, tmp_path: Path) -> None:
     (tmp_path / "folds.csv").write_text("fold\n0\n1\n")
     splits = {"kind": "file", "path": str(tmp_path / "folds.csv")}

@@ -50,12 +50,12 @@ KEYS = """
 import json, sys
 from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.trials import plan
+from mlcdr.experiment.trials import plan_trials
 
 found = {}
 experiment = load_experiment(sys.argv[1])
 data = DataSource.of(experiment.datasets[0], experiment.splits).read()
-print(json.dumps({trial.method: trial.key for trial in plan(experiment, data)}))
+print(json.dumps({trial.method: trial.key for trial in plan_trials(experiment, data)}))
 """
 
 HELPER = "FACTOR = 1\n"

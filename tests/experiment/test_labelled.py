@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.loading import experiment_from, experiment_yaml
 from mlcdr.experiment.splits import SplitSpec
-from mlcdr.experiment.trials import plan
+from mlcdr.experiment.trials import plan_trials
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.papers.judging import Rules
 from mlcdr.papers.matching import match_rows
@@ -137,11 +137,11 @@ def scores(arff: Path, **changes: Any) -> dict[tuple, dict[str, float]]:
     """(method, point, split) → values."""
     an_experiment = experiment_from(small.plain(arff, **{"sweep": {}, "metrics": ["hamming_loss"], **changes}))
     data = small.read_data(an_experiment)
-    chosen = plan(an_experiment, data)
+    chosen = plan_trials(an_experiment, data)
     by_key = {trial.key: trial for trial in chosen}
     assert len(by_key) == len(chosen)
     found = {}
-    for group in groups(an_experiment, data.source, chosen):
+    for group in group_by_split(an_experiment, data.source, chosen):
         for score in Computer(data).compute(group).results:
             assert score.values is not None, score.error
             trial = by_key[score.key]
@@ -196,8 +196,8 @@ def test_nothing_leaks(arff, monkeypatch):
         monkeypatch.setattr(DataSource, "load", load)
         fitted.append([])
         data = source.read()
-        trials = [t for t in plan(an_experiment, data) if t.split == 1]
-        for group in groups(an_experiment, data.source, trials):
+        trials = [t for t in plan_trials(an_experiment, data) if t.split == 1]
+        for group in group_by_split(an_experiment, data.source, trials):
             assert all(score.values is not None for score in Computer(data).compute(group).results)
     assert len(fitted[0]) == len(METHODS) + 2  # what is in each cluster of the last
     for other in fitted[1:]:

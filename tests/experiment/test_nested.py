@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mlcdr.errors import ConfigError
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.experiment.model import Experiment, MethodSpec
@@ -246,7 +246,7 @@ def test_what_a_class_draws_without_a_seed_is_the_same_in_any_order(arff: Path) 
 
     def scores(backwards: bool) -> dict[str, Any]:
         data, trials = small.read_data(loaded), small.planned(loaded)[1]
-        parts = list(groups(loaded, data.source, trials))
+        parts = list(group_by_split(loaded, data.source, trials))
         found = [s for part in (parts[::-1] if backwards else parts) for s in Computer().compute(part).results]
         assert all(score.values for score in found), [score.error for score in found]
         return {score.key: score.values["hamming_loss"] for score in found}
@@ -268,7 +268,9 @@ def test_a_plain_class_is_adapted_whatever_part_it_is(arff: Path) -> None:
     loaded = of(arff, methods, metrics=["hamming_loss", "ranking_loss"])
     assert isinstance(loaded.methods["alone"].learner.build(), Adapted)
     data, trials = small.read_data(loaded), small.planned(loaded)[1]
-    found = [score for part in groups(loaded, data.source, trials) for score in Computer().compute(part).results]
+    found = [
+        score for part in group_by_split(loaded, data.source, trials) for score in Computer().compute(part).results
+    ]
     assert [score.error for score in found if not score.values] == []
     by_method = {trial.method: trial.key for trial in trials if trial.split == 0}
     values = {score.key: score.values for score in found}

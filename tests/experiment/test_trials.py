@@ -28,13 +28,13 @@ from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
 from mlcdr.execution import fitting
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.experiment import estimators
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.loading import experiment_yaml, load_experiment
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.trials import TrialResult, plan
+from mlcdr.experiment.trials import TrialResult, plan_trials
 from mlcdr.methods.component import Component
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
@@ -58,10 +58,10 @@ def scores_of(experiment: Experiment, method: str | None = None) -> dict[tuple, 
     """(method, point, split) → values, computed here and now; a failure is raised."""
     data = small.read_data(experiment)
     computer = Computer(data)
-    chosen = [t for t in plan(experiment, data) if method in (None, t.method)]
+    chosen = [t for t in plan_trials(experiment, data) if method in (None, t.method)]
     by_key = {t.key: t for t in chosen}
     result = {}
-    for group in groups(experiment, data.source, chosen):
+    for group in group_by_split(experiment, data.source, chosen):
         for score in computer.compute(group).results:
             assert score.values is not None, score.error
             trial = by_key[score.key]
@@ -159,7 +159,7 @@ def test_the_kfold_keys_do_not_depend_on_the_number_of_repeats(arff: Path) -> No
 def test_a_split_is_a_group(arff: Path) -> None:
     experiment = small.experiment(arff)
     _, trials = small.planned(experiment)
-    made = list(groups(experiment, DataSource.of(experiment.datasets[0], experiment.splits), reversed(trials)))
+    made = list(group_by_split(experiment, DataSource.of(experiment.datasets[0], experiment.splits), reversed(trials)))
     assert [group.split for group in made] == [0, 1, 2, 3]
     assert {trial.key for group in made for trial in group.trials} == {trial.key for trial in trials}
     assert all(trial.split == group.split for group in made for trial in group.trials)
@@ -240,9 +240,11 @@ def test_trials_score_as_the_estimator_does_point_for_point(
 def test_a_size_that_is_too_large_fails_alone(arff: Path) -> None:
     experiment = small.experiment(arff, methods={"PLST": FOUR["PLST"]}, sweep={SIZES: [2, 200, 4]})
     data = small.read_data(experiment)
-    trials = plan(experiment, data)
+    trials = plan_trials(experiment, data)
     by_key = {trial.key: trial for trial in trials}
-    scores = [s for group in groups(experiment, data.source, trials) for s in Computer(data).compute(group).results]
+    scores = [
+        s for group in group_by_split(experiment, data.source, trials) for s in Computer(data).compute(group).results
+    ]
     assert {dict(by_key[s.key].point)[SIZES] for s in scores if s.values is None} == {"200"}
     assert len(scores) == 12
     error = next(s.error for s in scores if s.error)
@@ -325,7 +327,7 @@ def test_a_seed_that_the_config_gives_is_kept(arff: Path) -> None:
 def test_data_that_change_between_plan_and_work_are_refused(arff: Path) -> None:
     experiment = small.experiment(arff)
     data = small.read_data(experiment)
-    group = next(groups(experiment, data.source, plan(experiment, data)))
+    group = next(group_by_split(experiment, data.source, plan_trials(experiment, data)))
     arff.write_text(arff.read_text() + "1,2,3,4,5,0,0,0,0,1,1\n")
     with pytest.raises(DataError, match="changed while the run was going on"):
         Computer().compute(group)
@@ -454,7 +456,7 @@ def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path: Path, monkeyp
     arff = small.write_dataset(tmp_path / "data")
     experiment = small.experiment(arff, methods={"A": {"learner": f"{__name__}.Wraps"}}, sweep={})
     data = small.read_data(experiment)
-    (group, *_) = groups(experiment, data.source, small.planned(experiment)[1])
+    (group, *_) = group_by_split(experiment, data.source, small.planned(experiment)[1])
     with pytest.raises(processes.Stop):
         Computer(data).compute(group)
 
@@ -487,7 +489,7 @@ def test_what_a_split_keeps_is_freed_where_rows_are_many_and_features_few(tmp_pa
     computer = Computer(data)
     gc.disable()
     try:
-        for group in groups(experiment, data.source, plan(experiment, data)):
+        for group in group_by_split(experiment, data.source, plan_trials(experiment, data)):
             (score,) = computer.compute(group).results
             assert score.values is not None, score.error
             assert not Square.alive

@@ -10,7 +10,7 @@ import pytest
 
 from mlcdr import Experiment, UserError
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.experiment.loading import load_experiment
 from mlcdr.methods.component import Component
 from tests import small
@@ -35,7 +35,7 @@ WITHOUT_SEEDS = ("omikuji",)
 def scores(loaded: Experiment, backwards: bool = False) -> dict[str, dict[str, float]]:
     """Key of a trial → its values, computed split by split, in that order or the other."""
     data, trials = small.read_data(loaded), small.planned(loaded)[1]
-    parts = list(groups(loaded, data.source, trials))
+    parts = list(group_by_split(loaded, data.source, trials))
     found = [score for part in (parts[::-1] if backwards else parts) for score in Computer().compute(part).results]
     assert [score.error for score in found if not score.values] == []
     return {score.key: dict(score.values) for score in found}

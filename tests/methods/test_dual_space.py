@@ -13,10 +13,10 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from mlcdr import DDSR, IDSR, PCA, ComposedClassifier, ConfigError, LeastSquares, Maximise
 from mlcdr.execution.computing import Computer
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.experiment import estimators
 from mlcdr.experiment.estimators import build
-from mlcdr.experiment.trials import plan
+from mlcdr.experiment.trials import plan_trials
 from mlcdr.methods import registry
 from mlcdr.numerics.moments import Moments
 from tests import small
@@ -319,9 +319,11 @@ METHODS = {
 
 def scores_of(experiment):
     data = small.read_data(experiment)
-    trials = {t.key: t for t in plan(experiment, data)}
+    trials = {t.key: t for t in plan_trials(experiment, data)}
     computer = Computer(data)
-    found = [s for group in groups(experiment, data.source, trials.values()) for s in computer.compute(group).results]
+    found = [
+        s for group in group_by_split(experiment, data.source, trials.values()) for s in computer.compute(group).results
+    ]
     return [(trials[s.key], s.values) for s in found]
 
 

@@ -368,16 +368,16 @@ def test_a_config_hears_of_it_at_once():
 def test_the_printed_cells_of_emotions(real_dataset):
     """Chen & Lin 2012, Table 5, with the parameters that cross-validation finds: within three standard errors."""
     from mlcdr.execution.computing import Computer
-    from mlcdr.execution.groups import groups
+    from mlcdr.execution.groups import group_by_split
     from mlcdr.experiment.data_source import DataSource
-    from mlcdr.experiment.trials import plan
+    from mlcdr.experiment.trials import plan_trials
 
     dataset = real_dataset("emotions")
     ridge = {"kernel_ridge": {"gamma": 2.0**-17, "alpha": 2.0**-14}}
     described = experiment(label_space="kernel_cplst", learner=ridge)
     data = DataSource.of(described.datasets[0], described.splits).divide(dataset)
-    trials, computer = plan(described, data), Computer(data)
-    scores = [s for group in groups(described, data.source, trials) for s in computer.compute(group).results]
+    trials, computer = plan_trials(described, data), Computer(data)
+    scores = [s for group in group_by_split(described, data.source, trials) for s in computer.compute(group).results]
     found = {score.key: score.values["hamming_loss"] for score in scores}
     printed = {"20%": (0.2231, 0.0020), "40%": (0.2071, 0.0024), "60%": (0.1981, 0.0025)}
     printed |= {"80%": (0.1973, 0.0027), "100%": (0.1988, 0.0027)}

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from mlcdr.execution.groups import groups
+from mlcdr.execution.groups import group_by_split
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.trials import plan
+from mlcdr.experiment.trials import plan_trials
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,7 +59,7 @@ def _on_one_thread(function, *arguments):
 def work_of(experiment):
     """The first data set of an experiment, with its splits, and the groups of trials."""
     data = DataSource.of(experiment.datasets[0], experiment.splits).read()
-    return data, list(groups(experiment, data.source, plan(experiment, data)))
+    return data, list(group_by_split(experiment, data.source, plan_trials(experiment, data)))
 
 
 def peak_memory() -> float:

@@ -67,7 +67,7 @@ def bookmarks() -> dict[str, Any]:
     """Ten folds of five methods."""
     from mlcdr.data.dataset import Dataset
     from mlcdr.execution.computing import Computer
-    from mlcdr.execution.groups import groups
+    from mlcdr.execution.groups import group_by_split
     from mlcdr.experiment import data_source, trials
     from mlcdr.experiment.loading import experiment_from
 
@@ -98,7 +98,7 @@ def bookmarks() -> dict[str, Any]:
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "cardinality": float(Y.sum() / n)}
     scores = []
     with timing() as seconds:
-        for group in groups(experiment, data.source, trials.plan(experiment, data)):
+        for group in group_by_split(experiment, data.source, trials.plan_trials(experiment, data)):
             scores += computer.compute(group).results
     failed = [score.error for score in scores if score.values is None]
     if failed or len(scores) != 50:
