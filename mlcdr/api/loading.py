@@ -60,6 +60,8 @@ def load_experiment(
 
     overrides = _read_changes(set)
     import_from_here()
+    if hasattr(config, "resolved"):
+        announce = None  # the modules of an Experiment were imported, and announced, when it was read
     path = Path(config) if isinstance(config, str | Path) else None
     if path is not None and (path / "experiment.yaml").exists():
         raise UserError(f"{path}: a results folder; its experiment is {path / 'experiment.yaml'}")

@@ -132,6 +132,7 @@ def table(
         str | None, option("PAPER/TABLE", "Compare with a published table, e.g. pacharawongsakda_2012/table1.")
     ] = None,
     out: Annotated[Path | None, option("DIR", "Also write the table (md, tex, csv) into this folder.")] = None,
+    settings: DataOptions = None,
 ) -> None:
     """Tabulate sizes and label statistics of data sets.
 
@@ -147,7 +148,7 @@ def table(
         shown = shown or list(compared.datasets)
     elif not names:
         raise typer.BadParameter("give names of data sets, or a published table of data sets", param_hint="DATASET")
-    tabulated = data_sets.tabulate_facts(shown, layout)
+    tabulated = data_sets.tabulate_facts(shown, layout, **read_options(settings))
     print_table(tabulated)
     if compared is not None:
         print()
@@ -223,6 +224,7 @@ def splits(
     to: Annotated[
         Path | None, option("FILE", "Write the folds for `splits: {kind: file}`; {dataset} is the name.")
     ] = None,
+    settings: DataOptions = None,
 ) -> None:
     """Compare folds drawn blindly with stratified ones.
 
@@ -235,7 +237,8 @@ def splits(
     if to is not None and len(names) > 1 and "{dataset}" not in str(to):
         raise typer.BadParameter("{dataset} must be in the name of the file", param_hint="--to")
     asked = KFold(kind="kfold", folds=folds, seed=seed, groups=groups)
-    drawn = [split_shares.draw_folds(name, asked) for name in names]
+    options = read_options(settings)
+    drawn = [split_shares.draw_folds(name, asked, options) for name in names]
     print_table(split_shares.tabulate_folds(drawn))
     if to is None:
         return

@@ -40,22 +40,24 @@ _NOMINAL, _NUMERIC = "†", "‡"
 _ROUNDING = 1e-9
 
 
-def facts(name: str) -> dict[str, Any]:
+def facts(name: str, **options: Any) -> dict[str, Any]:
     """The facts of one data set: its name, its domain (empty where unknown), and those of `Dataset.statistics`.
+
+    `options` are those of `load_dataset`.
 
     Raises
     ------
     DataError
         When it cannot be found or read.
     """
-    dataset = load_dataset(name)
+    dataset = load_dataset(name, **options)
     known = find(dataset.name)
     domain = known.domain if known else ""
     return {"name": dataset.name, "domain": domain, **dataset.statistics()}
 
 
-def tabulate_facts(names: Sequence[str], layout: str) -> Table:
-    """The table of some data sets in a layout, a row each.
+def tabulate_facts(names: Sequence[str], layout: str, **options: Any) -> Table:
+    """The table of some data sets in a layout, a row each; `options` are those of `load_dataset`.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def tabulate_facts(names: Sequence[str], layout: str) -> Table:
     """
     described = layouts.load(DatasetsLayout, LayoutSpec(layout=layout))
     columns = [column.fact for column in described.columns]
-    rows = [facts(name) for name in names]
+    rows = [facts(name, **options) for name in names]
     unknown = [fact for fact in columns if rows and fact not in rows[0]]
     if unknown:
         raise ResultsError(f"layout {layout}: columns: no fact {unknown[0]!r} (known: {', '.join(rows[0])})")

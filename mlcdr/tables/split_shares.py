@@ -21,15 +21,15 @@ KINDS: dict[str, bool | Literal["pairs"]] = {"blind": False, "labels": True, "pa
 """What folds are stratified by → the value of `splits.stratified` for it in a config."""
 
 
-def draw_folds(name: str, folds: KFold) -> tuple[Dataset, dict[str, NDArray[np.int64]]]:
-    """A data set, and the fold of each of its rows (n) for each of `KINDS`.
+def draw_folds(name: str, folds: KFold, options: dict[str, Any]) -> tuple[Dataset, dict[str, NDArray[np.int64]]]:
+    """A data set, and the fold of each of its rows (n) for each of `KINDS`; `options` are those of `load_dataset`.
 
     Raises
     ------
     UserError
         When the data set is not available, or cannot be divided so.
     """
-    source = DataSource.of(DatasetSpec(name=name), folds)
+    source = DataSource.of(DatasetSpec(name=name, params=options), folds)
     dataset = source.load()
     found = {}
     for kind, stratified in KINDS.items():

@@ -447,6 +447,9 @@ def test_datasets_table(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     assert done.out.splitlines()[4].split()[:5] == ["tiny", "–", "60", "–", "5"]
     assert sorted(path.name for path in (here / "written").iterdir()) == [f"datasets.{e}" for e in ("csv", "md", "tex")]
     assert (here / "written" / "datasets.csv").read_text().splitlines()[1].startswith("tiny,,60,0,5,6,")
+    (here / "mine.csv").write_text("a,b,c\n1.5,0,1\n2.5,1,1\n")
+    done = mlcdr("datasets", "table", "mine.csv", "--set", "labels=-2")
+    assert done.out.splitlines()[4].split()[:5] == ["mine", "–", "2", "–", "1"]
     for arguments, told in (
         ((), "give names of data sets, or a published table of data sets"),
         (("data/tiny.arff", "--layout", "generic"), "kind: is 'table'; a datasets was asked for"),

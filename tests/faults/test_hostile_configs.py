@@ -171,6 +171,9 @@ def test_a_run_says_what_it_imports_before_it_does(here: Path, mlcdr: Callable[.
     assert done.code == 0
     assert done.err.startswith(f"importing announced ({module})\nimported\n")
     assert done.err.count("importing") == 1
+    done = mlcdr("fit", "c.yaml", "--method", "B", "--out", "m.joblib")
+    assert done.code == 0, done.err
+    assert done.err.count("importing") == 1
 
 
 # -------------------------------------------------------------------- what another package's classes are given
