@@ -9,12 +9,18 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlcdr.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def open_reader(text: Iterable[str], **dialect: Any) -> Any:
+    """A `csv.reader` that is strict, and takes cells of any length (by default Python refuses those over 128 KiB)."""
+    csv.field_size_limit(2**31 - 1)
+    return csv.reader(text, strict=True, **dialect)
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -65,7 +71,7 @@ def read_csv(
     except UnicodeDecodeError as problem:
         line = problem.object[: problem.start].count(b"\n") + 1
         raise error(f"{path}:{line}: not UTF-8 text") from None
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows = open_reader(io.StringIO(text, newline=""))
     columns = None
     try:
         for row in rows:

@@ -103,12 +103,12 @@ def _unmasked(values: Any) -> Any:
 def _name_columns(path: Path, what: str, names: Sequence[str], count: int) -> tuple[Attribute, ...]:
     """The columns of a matrix, all numeric."""
     given = np.asarray(names)
-    if given.dtype.kind == "S":
-        given = np.char.decode(given, "utf-8", "replace")
     if not given.size:
         return tuple(Attribute(f"{what}{j + 1}") for j in range(count))
-    if given.shape != (count,) or given.dtype.kind not in "UO":
+    if given.shape != (count,) or given.dtype.kind not in "USO":
         fail(path, f"{given.size} names of {what}s, of type {given.dtype}, for {count} columns")
+    if given.dtype.kind == "S":
+        given = np.char.decode(given, "utf-8", "replace")
     different = list(dict.fromkeys(map(str, given)))
     if len(different) != count:
         fail(path, f"{len(different)} different names of {what}s for {count} columns")

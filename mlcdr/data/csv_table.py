@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
+from mlcdr.csv_files import open_reader
 from mlcdr.data.lines import Line, fail, list_values, quote
 from mlcdr.data.packed import open_data
 
@@ -23,8 +24,6 @@ MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 NUMBER_LIKE = re.compile(r"\s*[+-]?[.,]?\d")
 """What begins like a number."""
-
-csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that Python's reader allows by default
 
 _TABS = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zip")
 
@@ -143,7 +142,7 @@ class CsvFile:
         encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
         with self._open() as file:
             text = io.TextIOWrapper(file, encoding=encoding, newline="")
-            reader = csv.reader(text, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+            reader = open_reader(text, delimiter=self.delimiter, skipinitialspace=True)
             number = 1
             try:
                 for cells in reader:

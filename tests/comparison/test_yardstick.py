@@ -330,7 +330,7 @@ _GOOD = _text(_made())
         ("\n".join(_GOOD.splitlines()[:-1]), "reutersk500 lacks AUPRC_MICRO"),
         (_GOOD.splitlines()[0], "has no results"),
         ('dataset,"measure', "not a CSV file"),
-        ("x" * 200_000, "not a CSV file: field larger"),
+        ("x" * 200_000, "does not have the column"),
         ("\udcff", "not UTF-8 text"),
     ],
 )

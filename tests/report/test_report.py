@@ -222,7 +222,7 @@ def test_of_two_swept_paths_the_last_runs_across_and_each_value_of_the_other_has
     page = page_of(write_folder(tmp_path / "trial", config, values, list(swept)))
     shown = [a["aria-label"] for a in page.all("svg")]
     assert shown == [f"yeast along n_components, alpha = {alpha}" for alpha in ("0.1", "1")]
-    assert "1 more settings: the table below has their numbers." in page.text
+    assert "1 more setting: the table below has their numbers." in page.text
 
 
 def test_what_looks_like_mathematics_in_a_name_is_none(tmp_path):
