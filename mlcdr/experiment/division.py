@@ -303,7 +303,7 @@ def _training_rows(spec: Shuffle, name: str, n: int, n_train: int | None) -> int
         return _predefined_size(name, n, n_train, "train_size")
     k = n_training_rows(spec.train_size, n)
     if not 0 < k < n:
-        rest = f"{plural(max(n - k, 0), 'row')} for testing and {k} for training; both need at least one"
+        rest = f"{max(n - k, 0)} rows for testing and {k} for training; both need at least one"
         raise ConfigError([f"splits.train_size: {spec.train_size} of the {n} rows of {name} leaves {rest}"])
     return k
 

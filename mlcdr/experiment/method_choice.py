@@ -39,7 +39,7 @@ def choose_methods(config: Path, wanted: Sequence[str]) -> list[str]:
         else:
             methods[name_method(each)] = _complete_method(read_parts(each), defaults)
     changes = [f"methods={json.dumps(methods)}"]
-    if written.get("against") not in list(methods):
+    if written.get("against") not in list(methods):  # a list, as what is written may be one, which has no hash
         changes.append("against=")  # the method that others are compared with is not among these
     names = [re.sub(r"\W+", "_", name).strip("_").lower() for name in methods]
     return [*changes, f"name={'_'.join([str(written.get('name')), *names])}"]

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
@@ -60,8 +61,12 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int, numbers
         groups = np.array_split(xy, min(_BINS, len(xy)))
         means = np.array([group.mean(axis=0) for group in groups])
         axes.plot(*means.T, label=method.replace("$", r"\$"), **styles.curve(k))
-    if cells["frequency"].min() > 0:
+    least, most = cells["frequency"].min(), cells["frequency"].max()
+    if 0 < 10 * least < most:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))  # more of them run into each other
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("share of instances that have the label")
     axes.set_ylabel(metric.replace("_", " "))
     axes.set_title(dataset, parse_math=False)

@@ -208,7 +208,7 @@ def test_warnings_are_counted_and_shown_once(here: Path, jobs: int) -> None:
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
-def test_one_trial_is_no_trials(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+def test_one_trial_is_counted_in_the_singular(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     once = ("--set", "splits.repeats=1")
     save(here, "good", methods={"PLST": FOUR["PLST"]}, sweep={})
     save(here, "bad", methods={"Bad": {"learner": "tests.small.Failing"}}, sweep={}, metrics=["f1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -122,6 +123,19 @@ def test_a_method_has_one_colour_in_all_figures(tmp_path: Path) -> None:
     shown = {line.get_label(): line.get_color() for line in of_f1.lines[1::2]}
     assert shown == {"A": styles.colour(1), "B": styles.colour(2)}, "that of the config, as in other figures"
     assert without_a.lines[1].get_color() == shown["B"]
+
+
+@pytest.mark.parametrize("rarest", [0.0141, 0.0002])
+def test_shares_at_the_axis_do_not_run_into_each_other(rarest: float) -> None:
+    labels = pd.DataFrame({"dataset": "d", "method": "A", "metric": "f1", "label": ["a", "b"], "value": 0.5})
+    results: Any = SimpleNamespace(name="mine", methods=("A",), swept=())
+    (drawn,) = frequency_figures.draw_all(results, labels.assign(frequency=[rarest, 0.75]))
+    figure = drawn.figure
+    figure.draw_without_rendering()
+    shown = [each for each in figure.axes[0].get_xticklabels(which="both") if each.get_text()]
+    boxes = sorted((each.get_window_extent().x0, each.get_window_extent().x1) for each in shown)
+    assert len(boxes) > 3
+    assert all(left[1] < right[0] for left, right in pairwise(boxes))
 
 
 def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]
