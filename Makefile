@@ -18,14 +18,15 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(READY)
 	$(BIN)/mlcdr run configs/yeast_cplst.yaml --jobs $(JOBS)
 
+# Three at a time also on two cores, since many tests wait for processes that they started.
 test: $(READY)
 	$(MAKE) --no-print-directory --jobs 2 lint machine-code
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # With the tests marked slow, of which a faster one shows the main point; every night.
 test-all: $(READY)
 	$(MAKE) --no-print-directory --jobs 2 lint machine-code
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m ""
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m ""
 
 # The tests of runs that are killed, or shared by processes and machines: ROUNDS times, beside LOAD processes that
 # compute without end. A round that fails or hangs is shown; needs a machine that does nothing else.
@@ -163,7 +164,7 @@ $(SITE): $(READY)
 # The lines that the tests run, of what they import in their own processes.
 coverage: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt pytest-cov
-	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report term:skip-covered --cov-report xml
+	$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report term:skip-covered --cov-report xml
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

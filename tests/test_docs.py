@@ -61,10 +61,10 @@ def generate() -> ModuleType:
         "claims.md",
         "api.md",
         "gallery.md",
-        "board.md",
+        pytest.param("board.md", marks=pytest.mark.slow),
         "gallery/chen_lin_2012.md",
         "gallery/pacharawongsakda_2012.md",
-        "gallery/sun_2017_thesis.md",
+        pytest.param("gallery/sun_2017_thesis.md", marks=pytest.mark.slow),
         "gallery/xu_2016_mvmd.md",
         "classes.md",
     ],
@@ -115,8 +115,8 @@ def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
 # -------------------------------------------------------------------- commands and their output
 
 
-# Two tests of significance for each of 18 measures, of the results that a study stores; 2,300 small fits.
-SLOW = {"yardstick", "quick"}
+# Two tests of significance for each of 18 measures, of the results that a study stores; many small fits.
+SLOW = {"board", "data", "other-programs", "quick", "tutorial", "yardstick"}
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ def list_facts_tables() -> list[str]:
     return [name for name in list_files() if _kind_of(name) == "facts"]
 
 
+@cache
 def _kind_of(table: str) -> Literal["results", "facts", ""]:
     cells = read_cells(table)
     of_methods = cells[cells["method"] != ""]

@@ -513,6 +513,7 @@ def test_a_column_is_of_numbers_if_all_its_texts_are() -> None:
     assert as_numbers(pd.Series(["1", str(10**20)])).tolist() == [1, 1e20]
 
 
+@pytest.mark.slow
 def test_a_later_run_in_the_same_folder_does_not_change_results(tmp_path: Path) -> None:
     first = run(tmp_path / "one")
     again = mlcdr.open_results(first.folder)

@@ -322,6 +322,7 @@ def test_a_results_folder_that_may_not_be_written(here: Path, mlcdr: Callable[..
     assert (done.code, len(done.err.splitlines())) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_method_beside_the_config_is_found(here: Path) -> None:
     (here / "my_methods.py").write_text(
         "from sklearn.neighbors import KNeighborsRegressor\n\nclass Mine(KNeighborsRegressor):\n    pass\n"

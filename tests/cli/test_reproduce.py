@@ -135,8 +135,12 @@ def test_what_cannot_be_run(configs: Path, target: str, options: dict, told: str
     ("target", "expected"),
     [
         ("sun_2017_thesis/table3_4", ["table3_2", "table3_3"]),
-        ("sun-2017-table3-4-large", ["table3_2", "table3_3", "table3_2_large", "table3_3_large"]),
-        ("sun-2017-table4-3", ["table4_2"]),
+        pytest.param(
+            "sun-2017-table3-4-large",
+            ["table3_2", "table3_3", "table3_2_large", "table3_3_large"],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("sun-2017-table4-3", ["table4_2"], marks=pytest.mark.slow),
     ],
 )
 def test_a_table_without_a_config_of_its_own_is_run_by_those_that_fill_it(target: str, expected: list[str]) -> None:
@@ -148,7 +152,9 @@ def test_a_table_without_a_config_of_its_own_is_run_by_those_that_fill_it(target
     [
         ("sun-2017-table3-3", ["table3_3"], False),
         ("sun-2017-table3-4-small", ["table3_2", "table3_4"], True),
-        ("sun-2017-table4-3", ["table4_2", "table4_3", "table4_4", "table4_5"], False),
+        pytest.param(
+            "sun-2017-table4-3", ["table4_2", "table4_3", "table4_4", "table4_5"], False, marks=pytest.mark.slow
+        ),
         ("sun-2017-table8-2", ["table8_2"], True),
     ],
 )
@@ -161,6 +167,7 @@ def test_times_are_compared_and_measured_where_they_are_asked_for(
     assert recipes.measures_times(target, step, step.recipe.outline) == alone
 
 
+@pytest.mark.slow
 def test_a_table_is_compared_once_with_its_large_data_sets(
     only_embedded: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
 ) -> None:
@@ -332,6 +339,7 @@ def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
     assert stored["methods"] == ours["methods"]
 
 
+@pytest.mark.slow
 def test_a_missing_extra_costs_its_own_rows_only(tmp_path: Path) -> None:
     """Without numba, which the trees need, in the list and in the plan of the record."""
     trees = {"chen_lin_2012/table4": True, TABLE3: False, TABLE2: False}

@@ -112,7 +112,7 @@ FILES: dict[str, tuple[str, Callable[[], bytes], dict[str, Any], str]] = {
         "a.parquet", lambda: _parquet(x=np.zeros(N * 20), t=pa.array([[]] * (N * 20), pa.list_(pa.string()))),
         {"labels": "t", "separator": ";"}, GROWS,
     ),
-    "a zip by bzip2": ("a.csv.zip", lambda: _zip("a.csv", b"x,t\n" + b"1,0\n" * 10**7), {"labels": "t"}, OTHERWISE),
+    "a zip by bzip2": ("a.csv.zip", lambda: _zip("a.csv", b"x,t\n" + b"1,0\n" * 10**6), {"labels": "t"}, OTHERWISE),
     "an array by bzip2": ("a.npz", lambda: _zip("X.npy", bytes(10**7)), {}, OTHERWISE),
     "names of an array": (
         "a.npz", lambda: _npz(X=DENSE, Y=DENSE, feature_names=np.zeros(10**6, "S1")), {},

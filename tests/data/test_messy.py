@@ -123,7 +123,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("change", ["BOM", "CR", "CR, long"])
+@pytest.mark.parametrize("change", ["BOM", "CR", pytest.param("CR, long", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", TEXTS)
 def test_marks_and_line_ends(name: str, change: str, tmp_path: Path) -> None:
     text, options = TEXTS[name]

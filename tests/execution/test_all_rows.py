@@ -66,6 +66,7 @@ def test_a_stated_point_needs_no_results(data: Any) -> None:
     np.testing.assert_allclose(model.decision_function(data[0]), by_hand.decision_function(data[0]), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_what_is_tuned_is_chosen_again_within_all_rows(data: Any) -> None:
     """As `scope: dataset` chooses, whose choice is on record."""
     model = _fit(data, "Tuned", at={SIZES: 4})

@@ -193,6 +193,7 @@ def until(there: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_loky_from_workers_that_read_no_file(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
     other = small.write_dataset(tmp_path / "data", "other", n=40, seed=1)
     experiment = small.experiment(

@@ -42,7 +42,7 @@ def memories(folder: Path) -> pd.Series:
 
 
 @needs_reset
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_fit_is_measured_by_what_it_holds_at_most(arff: Path, tmp_path: Path, jobs: int) -> None:
     """Whatever came before it in the process, and in a fork as in the run itself."""
     methods = {f"{size}": {"learner": {"tests.small.Allocating": {"megabytes": size}}} for size in (80, 20, 50)}
@@ -61,6 +61,7 @@ def test_sizes_of_a_code_have_the_memory_of_their_one_fit(arff: Path, tmp_path: 
     assert (values.nunique() == 1).all()
 
 
+@pytest.mark.slow
 @needs_reset
 def test_methods_that_could_share_their_work_have_the_same_memory(tmp_path: Path) -> None:
     """An equal method that comes second would else need next to nothing: the products of 600 rows have 2.9 MB.
@@ -101,6 +102,7 @@ print(rise.bytes / MB)
 """
 
 
+@pytest.mark.slow
 @needs_reset
 def test_what_is_kept_for_a_whole_data_set_counts_for_no_fit() -> None:
     """In a process of its own: what a long one frees meanwhile would be counted, too."""
@@ -130,6 +132,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @needs_reset
 def test_memory_that_was_freed_before_is_counted_when_it_is_taken_again() -> None:
     """The allocator keeps pages of small arrays; the rise would else begin above them."""
@@ -143,7 +146,7 @@ def test_memory_that_was_freed_before_is_counted_when_it_is_taken_again() -> Non
 
 
 @needs_reset
-@pytest.mark.parametrize("where", ["thread", "after a MemoryError"])
+@pytest.mark.parametrize("where", ["thread", pytest.param("after a MemoryError", marks=pytest.mark.slow)])
 def test_what_a_heap_keeps_at_its_end_is_counted_when_it_is_taken_again(where: str) -> None:
     """Of a heap that is not the process's first: that of a thread, and of the main thread once memory was short."""
     printed = small.python("-c", KEPT_BLOCKS, where).stdout

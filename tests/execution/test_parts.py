@@ -87,6 +87,7 @@ def _wait_for_plan(folder: Path, part: RunPart) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 def test_ten_jobs_of_which_three_are_killed_and_run_again(tmp_path: Path) -> None:
     """The same scores as of one run, byte for byte."""
     arff = small.write_dataset(tmp_path / "data")
@@ -287,6 +288,7 @@ def test_a_part_that_has_no_split_says_so(
     ]
 
 
+@pytest.mark.slow
 def test_parts_from_python(experiment: Experiment, tmp_path: Path) -> None:
     first = mlcdr.run(experiment, out=tmp_path, part=(1, 2), quiet=True)
     assert first.found.scores["split"].unique().tolist() == [0, 2, 4, 6, 8, 10]

@@ -92,7 +92,13 @@ def test_a_worker_stays_with_its_data_set_and_then_takes_one_that_no_other_has()
 
 
 @pytest.mark.parametrize(
-    ("how", "cause"), [("SIGKILL", "SIGKILL"), ("SIGSEGV", "SIGSEGV"), ("exit", "exit 3")], ids=lambda each: each
+    ("how", "cause"),
+    [
+        ("SIGKILL", "SIGKILL"),
+        pytest.param("SIGSEGV", "SIGSEGV", marks=pytest.mark.slow),
+        pytest.param("exit", "exit 3", marks=pytest.mark.slow),
+    ],
+    ids=["SIGKILL", "SIGSEGV", "exit"],
 )
 def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], how: str, cause: str
@@ -162,7 +168,11 @@ def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("how", "limit"), [("compiled", "seconds"), ("memory", "memory")], ids=["seconds", "memory"])
+@pytest.mark.parametrize(
+    ("how", "limit"),
+    [("compiled", "seconds"), pytest.param("memory", "memory", marks=pytest.mark.slow)],
+    ids=["seconds", "memory"],
+)
 def test_a_trial_that_passes_a_limit_is_ended(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], late: Path, how: str, limit: str
 ) -> None:

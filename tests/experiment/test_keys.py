@@ -130,9 +130,15 @@ def test_no_word_that_is_changed_computes_anything_again(keys_after: Callable[..
     ("file", "before", "after", "methods"),
     [
         ("mlcdr/numerics/linalg.py", "SINGULAR = 1e-9", "SINGULAR = 1e-8", set(METHODS)),
-        ("mlcdr/metrics/label_sets.py", "METRICS: ", "FACTOR = 2\nMETRICS: ", set(METHODS)),
-        ("mlcdr/metrics/ranking.py", "METRICS: ", "FACTOR = 2\nMETRICS: ", set()),  # none of these was measured
-        ("mlcdr/methods/label_space/hat.py", "class ", "FACTOR = 2\nclass ", {"CPLST"}),  # its base
+        pytest.param(
+            "mlcdr/metrics/label_sets.py", "METRICS: ", "FACTOR = 2\nMETRICS: ", set(METHODS), marks=pytest.mark.slow
+        ),
+        pytest.param(  # none of these was measured
+            "mlcdr/metrics/ranking.py", "METRICS: ", "FACTOR = 2\nMETRICS: ", set(), marks=pytest.mark.slow
+        ),
+        pytest.param(  # its base
+            "mlcdr/methods/label_space/hat.py", "class ", "FACTOR = 2\nclass ", {"CPLST"}, marks=pytest.mark.slow
+        ),
         ("helper.py", "FACTOR = 1", "FACTOR = 2", {"Mine"}),
     ],
 )

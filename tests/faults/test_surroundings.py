@@ -188,6 +188,7 @@ def test_two_runs_that_begin_at_once(folder: Path, tmp_path: Path) -> None:
     goes_on(folder, tmp_path)
 
 
+@pytest.mark.slow
 def test_one_or_two_blas_threads(folder: Path, tmp_path: Path) -> None:
     """The environment may allow BLAS more threads: a run uses one, so that no sum is taken in another order."""
     changes = ("--set", "splits.repeats=2", "--set", "limits.seconds=500")  # a worker, for the limit
@@ -200,6 +201,7 @@ def test_one_or_two_blas_threads(folder: Path, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(ours, expected, check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_scheduler_ends_the_whole_session(folder: Path, tmp_path: Path) -> None:
     """SIGTERM to the run and all its workers, as at the end of an allocation: interrupted, nothing crashed."""
     run = Run(folder, tmp_path, "-j", "2", "-q", forked=False)

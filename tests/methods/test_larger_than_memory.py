@@ -66,6 +66,7 @@ def test_memory_maps_have_the_moments_of_their_rows(tmp_path: Path) -> None:
     assert_same(Moments.from_blocks(row_blocks(*mapped, 64)), expected)
 
 
+@pytest.mark.slow
 def test_the_example_fits_arrays_on_disk(tmp_path: Path) -> None:
     X, Y = data()
     np.save(tmp_path / "x.npy", X)

@@ -73,6 +73,7 @@ def test_a_row_of_ones_own_is_placed_by_run_table_report_and_python(
     assert SENTENCE in found.report().path.read_text()
 
 
+@pytest.mark.slow
 def test_what_is_stored_of_the_same_name_is_no_rival_and_configs_have_no_place(
     run: Callable[..., Outcome], tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_the_methods_of_rows_have_the_properties_of_every_method(path: Path, tmp
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_methods_of_rows_are_found_by_the_scripts_from_any_folder(tmp_path: Path) -> None:
     """In a process of its own, since tests may have other folders from which modules are imported."""
     find = "from tools.shell import importing_own_methods\nwith importing_own_methods():\n import my_methods\n"

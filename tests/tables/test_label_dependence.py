@@ -173,6 +173,7 @@ def test_the_projection_tells_the_most_frequent_label_sets_apart():
     assert len(looks) == 6
 
 
+@pytest.mark.slow
 def test_files_are_written_and_the_same_each_time(tmp_path):
     made = dataset(np.random.default_rng(1).normal(size=(20, 4)), labels(20, 5), name="a/b")
     names = ["label_correlations", "label_imbalance", "label_sets", "projection"]

@@ -75,7 +75,7 @@ SLOW = {
     *("clems", "homer", "ldf", "lift", "meta_label_chain", "mlcfs"),
     *("mlsf", "occ", "polytree_chain", "rakel", "wrapper"),
     *("d2f", "jmi", "mdmr", "mlfs", "mlig", "pmu", "reader", "reader_le", "sleec"),
-    *("bayesian_classifier_chain", "dismec", "ensemble", "pairwise", "probabilistic_classifier_chain"),
+    *("bayesian_classifier_chain", "dismec", "hinge_svm", "ensemble", "pairwise", "probabilistic_classifier_chain"),
 }
 
 CONTRACT = laws.name_of(laws.scikit_learn)

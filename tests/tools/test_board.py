@@ -261,6 +261,7 @@ def test_the_first_screen_has_the_counts_of_the_verdicts(board):
     assert "ridge" not in board.list_reductions(DATASETS)
 
 
+@pytest.mark.slow
 def test_the_first_screen_counts_the_verdicts_on_other_data_sets_too(board, monkeypatch):
     verdict = board.compare("PLST", "ridge", datasets=board.groups[1]).verdict
     counts = [f"{int(verdict == kind)} {kind}" for kind in ("better", "worse", "the same", "not decided")]

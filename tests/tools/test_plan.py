@@ -55,6 +55,7 @@ def test_what_takes_hours_is_left_out(tmp_path, monkeypatch):
         assert name in recipes.recipes()
 
 
+@pytest.mark.slow
 def test_other_readings_and_what_takes_hours_are_run_on_demand(tmp_path, monkeypatch):
     monkeypatch.setattr(recipes, "missing", lambda experiments: [])
     monkeypatch.setattr(recipes, "missing_folds", lambda experiments: [])

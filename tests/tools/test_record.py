@@ -282,6 +282,7 @@ def test_other_data_under_a_name_of_the_catalogue_are_refused(tmp_path):
         store.store_run(run, "c0ffee", tmp_path / "record")
 
 
+@pytest.mark.slow
 def test_a_method_in_the_current_folder_is_found_and_printed(tmp_path):
     """In a process of its own, since tests may have other folders from which modules are imported."""
     (tmp_path / "my_reducer.py").write_text(
