@@ -339,7 +339,6 @@ def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
     assert stored["methods"] == ours["methods"]
 
 
-@pytest.mark.slow
 def test_a_missing_extra_costs_its_own_rows_only(tmp_path: Path) -> None:
     """Without numba, which the trees need, in the list and in the plan of the record."""
     trees = {"chen_lin_2012/table4": True, TABLE3: False, TABLE2: False}

@@ -61,7 +61,6 @@ def test_sizes_of_a_code_have_the_memory_of_their_one_fit(arff: Path, tmp_path: 
     assert (values.nunique() == 1).all()
 
 
-@pytest.mark.slow
 @needs_reset
 def test_methods_that_could_share_their_work_have_the_same_memory(tmp_path: Path) -> None:
     """An equal method that comes second would else need next to nothing: the products of 600 rows have 2.9 MB.
@@ -102,7 +101,6 @@ print(rise.bytes / MB)
 """
 
 
-@pytest.mark.slow
 @needs_reset
 def test_what_is_kept_for_a_whole_data_set_counts_for_no_fit() -> None:
     """In a process of its own: what a long one frees meanwhile would be counted, too."""

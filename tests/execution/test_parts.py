@@ -288,11 +288,10 @@ def test_a_part_that_has_no_split_says_so(
     ]
 
 
-@pytest.mark.slow
 def test_parts_from_python(experiment: Experiment, tmp_path: Path) -> None:
-    first = mlcdr.run(experiment, out=tmp_path, part=(1, 2), quiet=True)
+    first = mlcdr.run(experiment, out=tmp_path, part=(1, 2), jobs=1, quiet=True)
     assert first.found.scores["split"].unique().tolist() == [0, 2, 4, 6, 8, 10]
-    second = mlcdr.run(experiment, out=tmp_path, part="2/2", quiet=True)
+    second = mlcdr.run(experiment, out=tmp_path, part="2/2", jobs=1, quiet=True)
     assert second.scores["split"].nunique() == 12
     with pytest.raises(UserError, match="part: needs `out`"):
         mlcdr.run(experiment, out=None, part="1/2")

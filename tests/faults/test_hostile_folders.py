@@ -252,7 +252,7 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize(  # `retry` and `plan` open it as `run` does; the page tells what `status` tells
+@pytest.mark.parametrize(  # the slow ones open it as `run` or `status` does
     "command",
     [each if each in ("status", "run") else pytest.param(each, marks=pytest.mark.slow) for each in COMMANDS],
 )

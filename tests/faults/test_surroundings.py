@@ -188,7 +188,6 @@ def test_two_runs_that_begin_at_once(folder: Path, tmp_path: Path) -> None:
     goes_on(folder, tmp_path)
 
 
-@pytest.mark.slow
 def test_one_or_two_blas_threads(folder: Path, tmp_path: Path) -> None:
     """The environment may allow BLAS more threads: a run uses one, so that no sum is taken in another order."""
     changes = ("--set", "splits.repeats=2", "--set", "limits.seconds=500")  # a worker, for the limit

@@ -136,7 +136,6 @@ def collector_lets_others_go_on() -> Iterator[None]:
         gc.disable()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("collector_lets_others_go_on")
 def test_two_threads_may_read_code_at_the_same_time() -> None:
     sources = [path.read_text() for path in sorted(Path(deciding_code.__file__).parent.glob("*.py"))]

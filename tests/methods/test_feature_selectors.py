@@ -170,7 +170,6 @@ def test_mifs_regresses_on_dependent_codes_with_the_least_norm():
         np.testing.assert_allclose(mifs._regress(Y, codes), expected, rtol=1e-8, atol=1e-12)
 
 
-@pytest.mark.slow
 def test_objectives_do_not_rise_on_fifty_problems():
     for seed in range(50):
         X, Y, unlabelled = data(seed)

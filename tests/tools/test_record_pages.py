@@ -38,7 +38,6 @@ def test_the_counts_of_the_gallery_add_up():
         assert printed >= compared + not_judged
 
 
-@pytest.mark.slow
 def test_times_are_not_compared(pages, tmp_path):
     table = "sun_2017_thesis/table8_2"
     called = rules_for(table).metrics
@@ -86,7 +85,6 @@ def test_the_details_of_a_finding_are_on_the_page_of_its_paper_only():
     assert "](gallery/chen_lin_2012.md#details-of-the-findings)" in page
 
 
-@pytest.mark.slow
 def test_a_stored_figure_has_its_numbers_and_its_claims_in_the_gallery(pages, tmp_path):
     values = {("data80-10", "PACC", metric): (0.5, 0.1, 5) for metric in ("accuracy", "fit_seconds")}
     store_run(run_of(tmp_path, "sun_2017_thesis/figure3_6", values), "c0ffee", tmp_path / "record")

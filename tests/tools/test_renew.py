@@ -47,7 +47,6 @@ def test_code_that_differs_keeps_its_digest(run: StoredRun, former: Path, capsys
     assert capsys.readouterr().out == expected
 
 
-@pytest.mark.slow
 def test_a_data_set_is_renewed_where_the_same_was_read_from_the_same_files(run: StoredRun) -> None:
     lacking = recipes.missing([run.experiment])
     known = read_data_of(HERE, [run], lacking)
