@@ -114,27 +114,6 @@ def new_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "may_fork", lambda: False)
 
 
-_READ: dict[tuple, Any] = {}
-
-
-@pytest.fixture
-def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each config that comes with mlcdr is read once for all tests: there are 89, and they take four seconds."""
-    from mlcdr.papers import recipes
-
-    read = recipes.load_experiment
-
-    def remembered(path: Path, *overrides: Any, **options: Any) -> Any:
-        if overrides:
-            return read(path, *overrides, **options)
-        key = (path, path.read_bytes(), *options.items())
-        if key not in _READ:
-            _READ[key] = read(path, **options)
-        return _READ[key]
-
-    monkeypatch.setattr(recipes, "load_experiment", remembered)
-
-
 @pytest.fixture
 def mlcdr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """`mlcdr("run", "e.yaml")`: the command in this process."""

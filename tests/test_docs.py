@@ -24,8 +24,6 @@ from tools import pages, studies
 from tools.benchmarks import ratios
 from tools.pages import DOCS, ROOT, Lacking
 
-pytestmark = pytest.mark.usefixtures("configs_read_once")
-
 EVERY = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "datasets" / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 

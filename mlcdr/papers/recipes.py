@@ -23,7 +23,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from mlcdr.data.files import NotFetchedError, data_folders, locate
@@ -108,8 +108,13 @@ def config_folder() -> Path:
 
 
 def recipes() -> dict[str, Recipe]:
-    """All configs of papers, by name, sorted."""
-    paths = {f"{path.parent.name}/{path.stem}": path for path in sorted(config_folder().glob("*/*.yaml"))}
+    """All configs of papers, by name, sorted. A process reads each of them once."""
+    return _find_recipes(config_folder())
+
+
+@cache
+def _find_recipes(folder: Path) -> dict[str, Recipe]:
+    paths = {f"{path.parent.name}/{path.stem}": path for path in sorted(folder.glob("*/*.yaml"))}
     tables = printed.list_tables()
     found = {}
     for name, path in paths.items():

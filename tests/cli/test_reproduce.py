@@ -26,8 +26,6 @@ from tests import small
 from tests.results_folders import write_folder
 from tests.small import Outcome
 
-pytestmark = pytest.mark.usefixtures("configs_read_once")
-
 ROOT = Path(__file__).parents[2]
 TABLE3, TABLE2 = "chen_lin_2012/table3", "pacharawongsakda_2012/table2"
 

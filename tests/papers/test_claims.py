@@ -27,8 +27,6 @@ FOUR = ("exact_match", "hamming_score", "macro_f1", "micro_f1")
 CHAPTER3 = ("exact_match", "accuracy", "macro_f1", "micro_f1")
 CHAPTER4 = dict(zip(("table4_2", "table4_3", "table4_4", "table4_5"), FOUR, strict=True))
 
-pytestmark = pytest.mark.usefixtures("configs_read_once")
-
 
 # -------------------------------------------------------------------- form
 

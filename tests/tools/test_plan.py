@@ -21,8 +21,6 @@ from tools.plan import TOO_LONG, PlannedRun, plan_record
 from tools.run import Runner
 from tools.store import store_run
 
-pytestmark = pytest.mark.usefixtures("configs_read_once")
-
 
 def test_the_plan_leaves_out_data_that_cannot_be_had_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(recipes, "missing", lambda experiments: ["delicious"])

@@ -20,8 +20,6 @@ from mlcdr.results.results import open_results, read_experiment
 from tests.results_folders import PATH, as_printed, write_folder
 from tools import entries, record, status, store
 
-pytestmark = pytest.mark.usefixtures("configs_read_once")
-
 TABLE3, TABLE2 = "chen_lin_2012/table3", "pacharawongsakda_2012/table2"
 
 

@@ -16,8 +16,6 @@ from tools import record_pages
 from tools.status import make_status
 from tools.store import store_run
 
-pytestmark = pytest.mark.usefixtures("configs_read_once")
-
 
 @pytest.fixture
 def pages(tmp_path, monkeypatch):

@@ -9,8 +9,6 @@ from tests.results_folders import as_printed
 from tests.tools.test_record import TABLE3, run_of
 from tools.store import store_run
 
-pytestmark = pytest.mark.usefixtures("configs_read_once")
-
 
 def test_own_methods_are_compared_with_stored_rows_on_the_same_data(tmp_path, mlcdr, monkeypatch):
     store_run(run_of(tmp_path, TABLE3, as_printed(TABLE3)), "c0ffee", tmp_path / "record")
