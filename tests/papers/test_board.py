@@ -41,9 +41,9 @@ def run(mlcdr: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.Monke
     return call
 
 
-def store_board(run: Callable[..., Outcome], tmp_path: Path) -> None:
-    """Store three rows of the board, as its config would give them."""
-    assert run("ridge", "PLST", "label prior", name="board").code == 0
+def store_board(run: Callable[..., Outcome], tmp_path: Path, *methods: str) -> None:
+    """Store rows of the board, as its config would give them: this one, and others."""
+    assert run("label prior", *methods, name="board").code == 0
     store_run(tmp_path / "results" / "board", "c0ffee", tmp_path / "record")
 
 
@@ -58,7 +58,7 @@ def test_without_a_stored_board_the_run_says_so_in_one_line(run: Callable[..., O
 def test_a_row_of_ones_own_is_placed_by_run_table_report_and_python(
     run: Callable[..., Outcome], mlcdr: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    store_board(run, tmp_path)
+    store_board(run, tmp_path, "ridge", "PLST")
     done = run("my_methods_of_board.Mine")
     assert done.code == 0, done.err
     # Mine is PLST with another name, tuned among the same sizes
@@ -77,7 +77,7 @@ def test_a_row_of_ones_own_is_placed_by_run_table_report_and_python(
 def test_what_is_stored_of_the_same_name_is_no_rival_and_configs_have_no_place(
     run: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    store_board(run, tmp_path)
+    store_board(run, tmp_path, "ridge", "PLST")
     run("my_methods_of_board.Mine")
     mine = tmp_path / "results" / "board_mine"
     store_run(mine, "c0ffee", tmp_path / "record")
