@@ -11,7 +11,7 @@ from tests.faults import harness
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
 
-@pytest.mark.parametrize("number", [3, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [pytest.param(3, id="few"), pytest.param(25, id="many", marks=pytest.mark.slow)])
 def test_runs_killed_at_random_moments(tmp_path: Path, number: int) -> None:
     harness.prepare(tmp_path)
     tally = harness.kill_runs(tmp_path, number, seed=1)
@@ -20,7 +20,7 @@ def test_runs_killed_at_random_moments(tmp_path: Path, number: int) -> None:
     assert tally["ends"] > 0
 
 
-@pytest.mark.parametrize("number", [20, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [pytest.param(20, id="few"), pytest.param(300, id="many", marks=pytest.mark.slow)])
 def test_writers_killed_at_random_moments(tmp_path: Path, number: int) -> None:
     tally = harness.kill_writers(tmp_path, number, seed=1)
     assert tally["writers"] == number
