@@ -44,9 +44,6 @@ class _Context:
         # Sums over the whole data set serve every split, and no single method is charged for them.
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, DataSetMemo())
         self._choices = Memo(charged=False)  # of parameters, once for the data set
-        # moments and what they keep refer to each other: where arrays are large, they must not wait for the collector
-        n, d = self.dataset.n_instances, self.dataset.n_features
-        self.large = n * max(n, d) >= 5_000_000
 
     def training(self, split: Split, tested: Any) -> Moments:
         """The moments of a split's training rows; rows whose labels are hidden are included without labels.
@@ -120,8 +117,7 @@ class Computer:
         with protect_process():
             context = self._read(group.source)
         results = _run_group(group, context)
-        collects = context.large or measures_memory(group)
-        with _collected() if collects else contextlib.nullcontext():
+        with _collected():
             more = True
             while more:
                 finished: list[TrialResult] = []
@@ -151,7 +147,10 @@ class Computer:
 
 @contextlib.contextmanager
 def _collected() -> Iterator[None]:
-    """Free unused objects that a `with` block made; older objects, above all modules, are not examined."""
+    """Free unused objects that a `with` block made; older objects, above all modules, are not examined.
+
+    Moments and what they keep refer to each other, and the collector does not know how large their arrays are.
+    """
     gc.enable()  # the command line starts without
     gc.freeze()
     try:

@@ -8,6 +8,7 @@ own, except where the metric is summed over all sizes of the code (`hamming_loss
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -231,6 +232,8 @@ class Tuning:
                 error = results[trial.key].error
                 if error is not None:
                     of_spec.append(error)
+            del rows
+            gc.collect()  # what was computed of a fold refers to itself, and may fill the memory before the split ends
         return np.sum(values, axis=0), errors
 
     def run(self, choices: Sequence[Choice], rows: Rows, spent: Spent) -> Iterator[TrialResult]:

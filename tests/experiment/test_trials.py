@@ -465,12 +465,14 @@ class Square:
     """What `KeepsProducts` keeps of a split; `alive` are those that exist."""
 
     made: ClassVar[int] = 0
+    most: ClassVar[int] = 0
     alive: ClassVar[weakref.WeakSet[Square]] = weakref.WeakSet()
 
     def __init__(self, of: Any):
         Square.made += 1
         self.of = of  # as moments and what they keep refer to each other
         self.alive.add(self)
+        Square.most = max(Square.most, len(self.alive))
 
 
 class KeepsProducts(LeastSquares):
@@ -479,23 +481,28 @@ class KeepsProducts(LeastSquares):
         return super().fit_moments(moments)
 
 
-def test_what_a_split_keeps_is_freed_where_rows_are_many_and_features_few(tmp_path: Path) -> None:
-    """An n×n matrix is large then, though the data are not."""
-    arff = small.write_dataset(tmp_path, n=2400, d=2, labels=2)
+TUNED = {"grid": {"learner.rank_deficient": ["minimum_norm", "drop_aliased"]}, "folds": 5, "metric": "hamming_loss"}
+
+
+@pytest.mark.parametrize(("tune", "made"), [(None, 2), (TUNED, 12)], ids=["split", "folds"])
+def test_what_is_computed_of_a_split_or_of_a_fold_is_freed_after_it(tmp_path: Path, tune: Any, made: int) -> None:
+    arff = small.write_dataset(tmp_path)
     splits = {"kind": "shuffle", "repeats": 2, "train_size": 0.9, "seed": 1}
-    method = {"feature_space": "pca", "learner": f"{__name__}.KeepsProducts"}
+    method = {"learner": f"{__name__}.KeepsProducts", "tune": tune}
     experiment = small.experiment(arff, methods={"A": method}, sweep={}, splits=splits, metrics=["hamming_loss"])
     data = small.read_data(experiment)
     computer = Computer(data)
-    gc.disable()
+    Square.made = Square.most = 0
+    gc.disable()  # as the command line
     try:
         for group in group_by_split(experiment, data.source, plan_trials(experiment, data)):
             (score,) = computer.compute(group).results
             assert score.values is not None, score.error
             assert not Square.alive
-        assert Square.made == 2
     finally:
         gc.enable()
+    assert Square.made == made
+    assert Square.most == 1
 
 
 def test_the_seed_of_the_methods_is_in_every_key(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
