@@ -167,7 +167,7 @@ def walk(folder: Path) -> None:
 
     assert "n_labels: 5" in do("mlcdr datasets info mine.csv --set 'labels=is_*'")
     do("mlcdr new method halver --part label_space")
-    assert "10 ok" in do("mlcdr test halver.py")
+    assert "ok      label_space halver.Halver" in do("mlcdr test halver.py")
     (work / "first.yaml").write_text(CONFIG, encoding="utf-8")
     do("mlcdr check first.yaml --try --trust")
     first = do("mlcdr run first.yaml --jobs 2")

@@ -260,7 +260,8 @@ def neighbours_of(X, k):
 def test_directions_solve_the_eigenproblem(estimator, name):
     X, Y = problem(name)
     G, M = pair_of(estimator, X, Y)
-    exact = scipy.linalg.eigh(G, M, eigvals_only=True)[::-1]
+    basis = scipy.linalg.orth(M)  # of all directions, where M is regular
+    exact = scipy.linalg.eigh(basis.T @ G @ basis, basis.T @ M @ basis, eigvals_only=True)[::-1]
     fitted = estimator.fit(X, Y)
     P, values = fitted.components_.T, fitted.eigenvalues_
     m = len(values)
