@@ -481,7 +481,7 @@ def test_occ_is_the_first_in_none_of_our_four_measures_and_last_in_hamming_score
 
 def test_more_parents_raise_exact_match_but_on_medical_and_a_few_are_enough() -> None:
     place = "learner.n_parents"
-    n_labels = {"scene": 6, "yeast": 14, "medical": 45}
+    n_labels = {"scene": 6, "yeast": 14, "medical": 45, "rcv1s1": 101}
     curves = {}
     for metric in ("exact_match", "macro_f1", "micro_f1", "hamming_score"):
         of_metric = figure("figure4_4", metric, place)["kCC"].unstack(place)
@@ -492,13 +492,14 @@ def test_more_parents_raise_exact_match_but_on_medical_and_a_few_are_enough() ->
     assert best["exact_match", "scene"] > 0.2
     assert best["exact_match", "yeast"] > 0.3
     assert best["exact_match", "medical"] < 0.05
+    assert best["exact_match", "rcv1s1"] > 1
     assert best["micro_f1", "yeast"] == 0, "no parent at all is best"
     for dataset, k in n_labels.items():
         stable = curves["exact_match", dataset][lambda c, k=k: c.index >= 0.8 * k]
-        assert stable.max() / stable.min() - 1 < 0.003
+        assert stable.max() / stable.min() - 1 < 0.012
         hamming = curves["hamming_score", dataset]
         assert hamming.max() / hamming.min() - 1 < 0.016
-    assert [curves["exact_match", dataset].idxmax() for dataset in n_labels] == [5, 5, 20]
+    assert [curves["exact_match", dataset].idxmax() for dataset in n_labels] == [5, 5, 20, 61]
 
 
 def test_a_few_parents_are_enough_on_yeast_and_medical_and_fewer_features_are_better_on_scene_alone() -> None:
