@@ -669,3 +669,24 @@ def test_the_size_of_bibtex_in_the_printed_table_8_4() -> None:
     whole = of["n_features"] * of["n_train_instances"] * of["n_labels"]
     reduced = of["reduced_n_features"] * of["cluster_n_instances"] * of["cluster_n_labels"]
     assert whole / reduced == pytest.approx(32500, rel=0.01)
+
+
+def test_clmlc_gains_by_dimensions_and_clusters_and_is_then_stable() -> None:
+    m, clusters = "instance_space.n_components", "instance_space.n_clusters"
+    for metric in ("exact_match", "macro_f1", "micro_f1"):
+        means = figure("figure8_6", metric, m, clusters)["CLMLC"]
+        for place, early, late, last in ((m, 50, 75, 100), (clusters, 50, 150, 200)):
+            curves = means.groupby(["dataset", place]).mean().unstack(place)
+            assert (curves[early] > 1.05 * curves.iloc[:, 0]).all()
+            assert (curves[late] > 0.97 * curves[last]).all()
+
+
+def test_the_hamming_score_of_clmlc_falls_with_clusters_and_rises_with_dimensions() -> None:
+    m, clusters = "instance_space.n_components", "instance_space.n_clusters"
+    means = figure("figure8_6", "hamming_score", m, clusters)["CLMLC"]
+    by_clusters = means.groupby(["dataset", clusters]).mean().unstack(clusters)
+    assert (by_clusters[200] / by_clusters[10]).between(0.997, 0.999).all()
+    by_dimensions = means.groupby(["dataset", m]).mean().unstack(m)
+    assert (by_dimensions[100] / by_dimensions[5]).between(1.002, 1.003).all()
+    of_all = means.groupby("dataset").agg(lambda values: values.max() / values.min() - 1)
+    assert of_all.between(0.004, 0.006).all()
