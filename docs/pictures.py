@@ -14,7 +14,7 @@ from PIL import Image
 from mlcdr.papers import recipes
 
 IMAGES = Path(__file__).parent / "images"
-WIDTH, COLOURS = 900, 64
+WIDTH, COLOURS = 900, 256
 
 if __name__ == "__main__":
     named = {each.outline.name: each.name.replace("/", "-") for each in recipes.recipes().values()}
@@ -24,5 +24,6 @@ if __name__ == "__main__":
                 height = round(figure.height * WIDTH / figure.width)
                 small = figure.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS)
             target = IMAGES / f"{named[folder.name]}.{path.stem}.png"
-            small.quantize(COLOURS).save(target, optimize=True)
+            # an octree keeps the colour of a line that few pixels have
+            small.quantize(COLOURS, Image.Quantize.FASTOCTREE).save(target, optimize=True)
             print(target)
