@@ -502,6 +502,33 @@ def test_more_parents_raise_exact_match_but_on_medical_and_a_few_are_enough() ->
     assert [curves["exact_match", dataset].idxmax() for dataset in n_labels] == [5, 5, 20, 61]
 
 
+def selectors(metric: str) -> pd.DataFrame:
+    """Means of Figure 4.5, four data sets × ten numbers of features, in percent of the largest."""
+    place = "learner.features.n_features"
+    of_three = figure("figure4_5", metric, place).rename(lambda n: f"{int(n) // 2}%", level=place)
+    return pd.concat([of_three, figure("figure4_5_yeast", metric, place)])
+
+
+def test_local_mlfs_is_the_first_of_the_selectors_in_macro_f1_and_mlmrmr_in_exact_match() -> None:
+    exact, macro = selectors("exact_match"), selectors("macro_f1")
+    assert len(exact) == len(macro) == 4 * 10
+    assert list(exact.mean().sort_values(ascending=False).index[:4]) == ["MLMRMR", "MLFS_local", "MLJMI", "MLFS_global"]
+    assert list(macro.mean().sort_values(ascending=False).index[:4]) == ["MLFS_local", "MLMRMR", "MLJMI", "MLFS_global"]
+    for means in (exact, macro):
+        of_each = means.groupby("dataset")
+        changes = of_each.max() / of_each.min() - 1
+        least = changes.idxmin(axis=1)
+        assert least[least != "MLFS_local"].to_dict() == {"scene": "MLMRMR"}
+
+
+def test_local_mlfs_leads_most_with_few_features() -> None:
+    for metric in ("exact_match", "macro_f1"):
+        means = selectors(metric)
+        lead = means["MLFS_local"] - means[["MLFS_global", "MLJMI", "MLMIM"]].mean(axis=1)
+        most = [share for _, share in lead.groupby("dataset").idxmax()]
+        assert set(most) <= {"10%", "20%"}
+
+
 def test_a_few_parents_are_enough_on_yeast_and_medical_and_fewer_features_are_better_on_scene_alone() -> None:
     by_both = figure("figure4_6", "exact_match", "learner.n_parents", "learner.n_features")["OCC"]
     by_parents = by_both.groupby(["dataset", "learner.n_parents"]).mean()
