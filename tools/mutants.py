@@ -43,7 +43,7 @@ KNOWN = Path(__file__).with_suffix(".txt")
 MODULES = {
     "mlcdr/metrics/label_sets.py": "tests/metrics tests/methods/test_field.py tests/execution/test_by_label.py",
     "mlcdr/metrics/outcome.py": "tests/metrics",
-    "mlcdr/metrics/ranking.py": "tests/metrics/test_ranking.py",
+    "mlcdr/metrics/ranking.py": "tests/metrics",
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
     "mlcdr/comparison/statistics.py": "tests/comparison/test_statistics.py tests/comparison/test_significance.py",
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py "

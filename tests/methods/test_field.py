@@ -181,6 +181,11 @@ def label_sets():
     return np.unique(problem("plain")[1], axis=0)
 
 
+def test_pairs_have_the_costs_of_metrics_of_instances_and_of_the_ranking_loss():
+    of_instances = {"hamming_loss", "zero_one_loss", "accuracy", "f1", "precision", "recall"}
+    assert set(LOSSES_OF_PAIRS) == of_instances | {"ranking_loss"}
+
+
 @pytest.mark.parametrize("metric", LOSSES_OF_PAIRS)
 def test_costs_of_pairs_are_the_metrics_of_single_instances(metric):
     sets = label_sets()[:12]

@@ -61,6 +61,15 @@ def test_rounding_parts_no_ties():
         assert threshold.apply(0.5 + noise[::-1] * 2).all()
 
 
+@pytest.mark.parametrize("large", [1e6, -1e6])
+def test_what_is_rounding_depends_on_the_largest_score(large):
+    scores, Y = np.array([[large], [1e-8], [0]]), np.array([[large > 0], [1], [0]], dtype=np.uint8)
+    alone = Maximise().fit(scores[1:], Y[1:])
+    assert alone.apply(scores[1:]).tolist() == [[1], [0]]
+    beside = Maximise().fit(scores, Y)
+    assert beside.apply(scores[1:]).tolist() == [[1], [1]]
+
+
 # -------------------------------------------------------------------- the macro-averaged F of all labels
 
 

@@ -52,6 +52,15 @@ def test_every_metric_says_whether_more_is_better():
     assert {name for name, metric in METRICS.items() if metric.higher_is_better is None} == SIZES
 
 
+def test_what_may_be_counted_where_a_denominator_is_0():
+    choices = {name: set(METRICS[name].allowed.get("zero_division", ())) for name in OF_SETS}
+    for name in set(STATISTICS) - {"balanced_accuracy"}:
+        assert choices[f"macro_{name}"] == {0, 1, "skip"}
+        assert choices[f"micro_{name}"] == {0, 1}
+    for name in ("accuracy", "precision", "recall", "f1"):
+        assert choices[name] == {0, 1, "skip", "agree"}
+
+
 def test_every_metric_says_what_it_is_computed_from():
     needs = {name: metric.needs for name, metric in METRICS.items()}
     found = {kind: {name for name in needs if needs[name] == kind} for kind in set(needs.values())}

@@ -135,6 +135,7 @@ def test_macro_f1_of_mean_precision_and_recall():
     ordinary = value("macro_f1", truth, predicted)
     assert abs(ordinary - F) > 0.01, "the two must differ for a test"
     assert value("macro_f1", truth, predicted, of="label_f1", zero_division=0) == ordinary
+    assert value("macro_f1", truth, truth, **of_means) == 1, "P = R"
     nothing_right = np.array([[1, 0], [1, 0]]), np.array([[0, 1], [0, 1]])
     assert value("macro_f1", *nothing_right, **of_means) == 0.0
     nothing = np.zeros((3, 2), dtype=int)

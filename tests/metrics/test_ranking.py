@@ -234,6 +234,13 @@ def test_of_a_few_highest_scores_only_what_needs_no_other_is_defined() -> None:
     assert np.isnan(METRICS["precision_at_k"].of(few, {"k": 3, "ties": "mean"}))
 
 
+def test_the_highest_scores_are_kept_also_of_fewer_rows_than_labels() -> None:
+    Y, S = np.array([[1, 0, 0, 1], [0, 1, 0, 0]]), np.array([[0.1, 0.4, 0.2, 0.3], [0.4, 0.3, 0.2, 0.1]])
+    few = outcome(Y, S, keep_top=3)
+    assert METRICS["precision_at_k"].of(few, {"k": 2}) == 0.5
+    assert np.isnan(METRICS["precision_at_k"].of(few, {"k": 4}))
+
+
 def test_losses_of_probabilities_agree_with_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     Y, P = (rng.random((30, 6)) < 0.3).astype(np.uint8), rng.random((30, 6))
