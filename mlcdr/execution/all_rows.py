@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.errors import ConfigError, ResultsError, UserError, list_known, plural, suggest_name
+from mlcdr.execution.computing import collected
 from mlcdr.execution.groups import Group
 from mlcdr.execution.models import Model, spell_point
 from mlcdr.execution.tuning import Seen, Tuning, without_tune
@@ -157,6 +158,7 @@ def _check_swept(method: str, path: str, value: str, points: Sequence[Mapping[st
         raise ConfigError([f"at: {path}: {value!r} is none of its values in the sweep: {', '.join(values)}"])
 
 
+@collected()  # a choice of parameters frees what it computed of each fold
 def fit_to_all_rows(candidates: Candidates, trial: Trial) -> tuple[Model, str]:
     """Fit a method, at the point of one of its trials, to all rows; all labels are used.
 

@@ -117,7 +117,7 @@ class Computer:
         with protect_process():
             context = self._read(group.source)
         results = _run_group(group, context)
-        with _collected():
+        with collected():
             more = True
             while more:
                 finished: list[TrialResult] = []
@@ -146,7 +146,7 @@ class Computer:
 
 
 @contextlib.contextmanager
-def _collected() -> Iterator[None]:
+def collected() -> Iterator[None]:
     """Free unused objects that a `with` block made; older objects, above all modules, are not examined.
 
     Moments and what they keep refer to each other, and the collector does not know how large their arrays are.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -64,6 +65,26 @@ def test_a_stated_point_needs_no_results(data: Any) -> None:
     model = _fit(data, "PLST", at={SIZES: 2})
     by_hand = mlcdr.ComposedClassifier(mlcdr.Ridge(), label_space=mlcdr.PLST(2)).fit(*data)
     np.testing.assert_allclose(model.decision_function(data[0]), by_hand.decision_function(data[0]), atol=1e-10)
+
+
+class SeesCollector(mlcdr.LeastSquares):
+    """What the garbage collector leaves out, in each fit: how many objects."""
+
+    left_out: ClassVar[list[int]] = []
+
+    def fit_moments(self, moments: Any) -> SeesCollector:
+        SeesCollector.left_out.append(gc.get_freeze_count())
+        return super().fit_moments(moments)
+
+
+def test_what_a_fold_computed_is_freed_without_looking_through_what_was_there_before(data: Any) -> None:
+    """To look through all modules after each fold takes longer than a small fit."""
+    tune = {"grid": {"learner.rank_deficient": ["minimum_norm", "drop_aliased"]}, "folds": 2, "metric": "hamming_loss"}
+    method = {"learner": f"{__name__}.SeesCollector", "tune": tune}
+    before = gc.get_freeze_count()
+    mlcdr.fit({**CONFIG, "methods": {"Own": method}, "sweep": {}}, datasets={"mine": data}, quiet=True)
+    assert len(SeesCollector.left_out) == 5, "two points on two folds, and all rows"
+    assert min(SeesCollector.left_out) > before
 
 
 @pytest.mark.slow
