@@ -6,6 +6,7 @@ does so.
 
 from __future__ import annotations
 
+import gc
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,6 +60,9 @@ def run_trials(
     for family in by_family(trials):
         own = unshared(rows, group) if share else _again(rows, Moments.from_arrays(*rows.moments.rows()))
         yield from _run_family(family, group, own, chosen)
+        if not share:
+            del own
+            gc.collect()  # its moments refer to themselves, and would fill the memory with those of the fits to come
 
 
 def measures_memory(group: Group) -> bool:

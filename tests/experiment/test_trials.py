@@ -484,25 +484,35 @@ class KeepsProducts(LeastSquares):
 TUNED = {"grid": {"learner.rank_deficient": ["minimum_norm", "drop_aliased"]}, "folds": 5, "metric": "hamming_loss"}
 
 
-@pytest.mark.parametrize(("tune", "made"), [(None, 2), (TUNED, 12)], ids=["split", "folds"])
-def test_what_is_computed_of_a_split_or_of_a_fold_is_freed_after_it(tmp_path: Path, tune: Any, made: int) -> None:
-    arff = small.write_dataset(tmp_path)
+def _count_squares(arff: Path, **changes: Any) -> None:
+    """Compute an experiment of two splits, without the garbage collector as the command line, and count `Square`s."""
     splits = {"kind": "shuffle", "repeats": 2, "train_size": 0.9, "seed": 1}
-    method = {"learner": f"{__name__}.KeepsProducts", "tune": tune}
-    experiment = small.experiment(arff, methods={"A": method}, sweep={}, splits=splits, metrics=["hamming_loss"])
+    experiment = small.experiment(arff, **{"sweep": {}, "splits": splits, "metrics": ["hamming_loss"], **changes})
     data = small.read_data(experiment)
     computer = Computer(data)
     Square.made = Square.most = 0
-    gc.disable()  # as the command line
+    gc.disable()
     try:
         for group in group_by_split(experiment, data.source, plan_trials(experiment, data)):
-            (score,) = computer.compute(group).results
-            assert score.values is not None, score.error
+            for score in computer.compute(group).results:
+                assert score.values is not None, score.error
             assert not Square.alive
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(("tune", "made"), [(None, 2), (TUNED, 12)], ids=["split", "folds"])
+def test_what_is_computed_of_a_split_or_of_a_fold_is_freed_after_it(arff: Path, tune: Any, made: int) -> None:
+    _count_squares(arff, methods={"A": {"learner": f"{__name__}.KeepsProducts", "tune": tune}})
     assert Square.made == made
     assert Square.most == 1
+
+
+def test_what_is_computed_for_one_fit_is_freed_after_it(arff: Path) -> None:
+    method = {"learner": f"{__name__}.KeepsProducts"}
+    _count_squares(arff, methods={"A": method}, sweep=TUNED["grid"], share=False)
+    n_fits = 4
+    assert Square.made == n_fits * Square.most, "there are several, since outputs are fitted one by one"
 
 
 def test_the_seed_of_the_methods_is_in_every_key(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
