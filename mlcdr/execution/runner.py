@@ -16,6 +16,7 @@ from mlcdr.execution.groups import GroupResult
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.memory import can_measure
 from mlcdr.execution.plan import RunPlan, plan_run
+from mlcdr.execution.warned import Log
 from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.commands import refuse_commands
 from mlcdr.experiment.loading import experiment_yaml
@@ -126,6 +127,8 @@ class _Run:
         Once it is on record: then there are results to write at the end.
     announced : set of str
         The methods whose first failure was announced.
+    log : Log
+        The warnings that methods gave so far: each kind once, however many trials gave it.
     """
 
     def __init__(
@@ -143,6 +146,7 @@ class _Run:
         self.keeping = Keeping.of(experiment, self.folder)
         self.plan: RunPlan | None = None
         self.announced: set[str] = set()
+        self.log = Log()
 
     def begin(self, resolved: str, fresh: bool, failed_only: bool) -> RunPlan | None:
         """Plan the trials, and record the plan and the experiment; None where no failed trial is to be computed."""
@@ -213,7 +217,7 @@ class _Run:
         """Count in the report what was recorded."""
         self.report.computed += len(result.results)
         self.report.worker_peak = max(self.report.worker_peak, result.peak)
-        self.report.warned += result.warned
+        self.log.include(result.warned)
         for each in result.results:
             was_done = each.key in plan.done
             if each.values is None and was_done:
@@ -238,6 +242,7 @@ class _Run:
 
     def write(self) -> bool:
         """Write the results, if a plan is on record; returns whether it is."""
+        self.report.warned = list(self.log.warned())
         if self.plan is not None:
             write_results(self.experiment, self.plan, self.store, self.keeping, self.report)
         return self.plan is not None

@@ -54,7 +54,7 @@ class Warned:
 
 
 class Log:
-    """The warnings of one computation; `method` is the one that is computed now."""
+    """The warnings of one computation, or of all of a run; `method` is the one that is computed now."""
 
     def __init__(self) -> None:
         self.method = ""
@@ -74,9 +74,14 @@ class Log:
         lines = [each.strip() for each in str(message).splitlines() if each.strip()]
         text = lines[0][:_LONGEST] if lines else ""
         found = Warned(self.method, category.__name__, text, f"{shorten_file_path(filename)}:{lineno}")
-        key = (found.method, *found.kind)
-        self._first.setdefault(key, found)
-        self._counts[key] += 1
+        self.include([found])
+
+    def include(self, found: Iterable[Warned]) -> None:
+        """Count warnings that were counted elsewhere."""
+        for each in found:
+            key = (each.method, *each.kind)
+            self._first.setdefault(key, each)
+            self._counts[key] += each.count
 
     def warned(self) -> tuple[Warned, ...]:
         """Each kind with its number."""

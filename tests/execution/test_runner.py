@@ -634,3 +634,11 @@ def test_warmed_up_once_in_a_process(arff: Path, tmp_path: Path) -> None:
     assert report.done == report.planned - len(report.failures)
     told = {(trial.method, error.splitlines()[-1]) for trial, error in report.failures}
     assert told == {("Cold", "RuntimeError: cold")}
+
+
+def test_a_kind_of_warnings_is_reported_once_however_many_splits_give_it(arff: Path, tmp_path: Path) -> None:
+    splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.5, "seed": 1}
+    methods = {name: {"learner": "tests.small.Warns"} for name in "AB"}
+    report = run(small.experiment(arff, methods=methods, sweep={}, splits=splits), tmp_path)
+    found = [(each.method, each.count) for each in report.warned if each.category == "UserWarning"]
+    assert found == [("A", 6), ("B", 6)], "two of each fit"
