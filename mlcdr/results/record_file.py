@@ -45,6 +45,7 @@ _APPLICATION = 0x6D6C6364  # "mlcd": SQLite's mark of the program that a file be
 _PATIENCE = 10.0  # seconds to wait for a run that is just writing
 _ATTEMPTS = 10  # to open a record whose journal may be that of a transaction which has just ended
 _LONGEST = 60.0  # seconds that reading may take
+_OTHER_FILES = 500  # that a process may have open beside records
 DONE, FAILED = "status = 'done'", "status = 'failed'"  # conditions of SQL
 _MAGIC = bytes.fromhex("d9d505f920a163d7")  # with which a journal begins, and ends if it names a super-journal
 
@@ -218,8 +219,24 @@ def reading(folder: Path) -> Iterator[list[tuple[Path, sqlite3.Connection]]]:
     paths = list_records(folder)
     if not paths:
         raise NoRecord(f"{folder}: holds no {NAME}; no run has begun here, or one is just starting")
+    _allow_open_files(len(paths))
     with contextlib.ExitStack() as stack:
         yield [(path, stack.enter_context(opened(path))) for path in paths]
+
+
+def _allow_open_files(number: int) -> None:
+    """Let this process have so many more files open, as far as the system lets it: often it has 1024, and parts are up
+    to 9999.
+    """
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has no such limit
+        import resource
+
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        needed = number + _OTHER_FILES
+        if most != resource.RLIM_INFINITY:
+            needed = min(needed, most)
+        if now != resource.RLIM_INFINITY and now < needed:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
 
 
 @contextlib.contextmanager

@@ -297,3 +297,19 @@ def test_parts_from_python(experiment: Experiment, tmp_path: Path) -> None:
         mlcdr.run(experiment, out=None, part="1/2")
     with pytest.raises(UserError, match="--part: not with --fresh"):
         mlcdr.run(experiment, out=tmp_path, part="1/2", fresh=True)
+
+
+def test_there_may_be_more_parts_than_files_that_a_process_may_have_open_at_first(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="Windows has no such limit")
+    n = 60
+    for number in range(1, n + 1):
+        record_file.writing(tmp_path / record_file.record_name(RunPart(number, n))).close()
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with Path(os.devnull).open() as file:
+        free = file.fileno()  # the lowest
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + n // 2, most))
+    try:
+        with record_file.reading(tmp_path) as records:
+            assert len(records) == n
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
