@@ -48,7 +48,8 @@ MODULES = {
     "mlcdr/comparison/statistics.py": "tests/comparison/test_statistics.py tests/comparison/test_significance.py",
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py "
     "tests/experiment/test_stratification.py tests/experiment/test_config.py",
-    "mlcdr/experiment/division.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
+    "mlcdr/experiment/division.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py "
+    "tests/experiment/test_stratification.py",
     "mlcdr/experiment/fold_files.py": "tests/experiment/test_splits.py",
     "mlcdr/experiment/stratification.py": "tests/experiment/test_stratification.py",
     "mlcdr/experiment/keys.py": "tests/experiment/test_keys.py tests/experiment/test_trials.py",

@@ -40,7 +40,7 @@ def is_file(path: Path) -> bool:
     """Whether there is a file of this name, which may be any text."""
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a name too long, a character that no file has
+    except OSError:  # a name too long
         return False
 
 

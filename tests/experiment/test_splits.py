@@ -160,6 +160,8 @@ def test_predefined():
         make_splits(Predefined(kind="predefined"), "enron", 10)
     with pytest.raises(DataError, match="10 of 10 rows train"):
         make_splits(Predefined(kind="predefined"), "enron", 10, n_train=10)
+    with pytest.raises(DataError, match="0 of 10 rows train"):
+        make_splits(Predefined(kind="predefined"), "enron", 10, n_train=0)
 
 
 def test_folds_from_a_file(tmp_path):
@@ -331,13 +333,15 @@ def test_a_training_size_beyond_the_data():
 def test_specs_are_the_right_classes():
     assert isinstance(shuffle(), Shuffle)
     assert isinstance(kfold(), KFold)
-    assert kfold().repeats == 1
+    assert kfold().repeats == Predefined(kind="predefined").repeats == 1
     with pytest.raises(ValidationError):
         kfold(folds=1)
     with pytest.raises(ValidationError):
         shuffle(repeats=0)
     with pytest.raises(ValidationError):
         shuffle(seed=-1)
+    with pytest.raises(ValidationError):
+        kfold(groups="")
 
 
 def test_folds_shuffled_by_weka_are_cut_from_javas_order():
