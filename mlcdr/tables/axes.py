@@ -21,7 +21,8 @@ _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, an
 _SLANTED = 30  # letters below a panel from which on they are set on a slant
 _PANEL = 36  # letters of the width of a panel
 _SHORT = 5  # letters of a value that may stand at a logarithmic axis
-_FEWEST = 3  # ticks of a logarithmic axis
+_FEWEST = 3  # ticks at round numbers
+_MOST = 10
 
 
 def place_values(values: Sequence[str]) -> list[float]:
@@ -44,16 +45,18 @@ def mark_values(ax: Axes, values: Sequence[str]) -> None:
     names = [shorten_name(value) for value in values]
     logarithmic = ax.get_xscale() == "log"
     room = count_letters(ax)
+    most = room // (_SHORT + 1)
     ticks = _choose_ticks(np.log(places) if logarithmic else places, names, room)
     if logarithmic and max(map(len, names)) > _SHORT:
-        mark_powers(ax.xaxis, room // (_SHORT + 1))
+        mark_powers(ax.xaxis, most)
     elif len(ticks) == len(values) or logarithmic:
         shown = [names[k] for k in ticks]
         ax.set_xticks([places[k] for k in ticks], shown, parse_math=False)
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         whole = all(map(float.is_integer, places))
-        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=whole))
+        few = min(max(most, _FEWEST), _MOST)
+        ax.xaxis.set_major_locator(MaxNLocator(few, steps=[1, 2, 5, 10], integer=whole))
 
 
 def mark_names(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:

@@ -192,13 +192,23 @@ def test_values_too_near_each_other_have_no_tick_each(tmp_path):
     np.testing.assert_allclose(ticks, [0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
+FOUR_SHARES = ("0%", "33%", "67%", "100%")
+ELEVEN_SHARES = tuple(f"{10 * k}%" for k in range(11))
+TEN_NUMBERS = tuple(str(20 * k) for k in range(1, 11))
+
+
 @pytest.mark.parametrize(
-    ("columns", "n"),
-    [(4, 4), (4, 11), *(pytest.param(c, n, marks=pytest.mark.slow) for c in (1, 2) for n in (4, 11))],  # more room
+    ("columns", "points"),
+    [
+        (4, FOUR_SHARES),
+        (4, ELEVEN_SHARES),
+        (3, TEN_NUMBERS),
+        pytest.param(1, FOUR_SHARES, marks=pytest.mark.slow),  # more room
+        pytest.param(2, ELEVEN_SHARES, marks=pytest.mark.slow),
+    ],
 )
-def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, n):
+def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, points):
     """As drawn: the ticks of an axis, and the labels of the panels that stand side by side, whatever their number."""
-    points = tuple(f"{k}%" for k in np.linspace(0, 100, n).round().astype(int))
     layout = {**CURVES, "x_label": "", "x_label_percent": "Percentage of the features that are selected"}
     layout |= {"panels": 4 * [{"metric": METRICS[0]}], "columns": columns}
     figure = render_figure(load(tmp_path, points), layout, "yeast")
