@@ -37,7 +37,7 @@ def test_what_is_written_again_as_it_was_is_unchanged(folder: Path, without_reco
     assert stamp.unchanged("found") == "found"
 
 
-@pytest.mark.parametrize("name", ["experiment.yaml", "scores.csv", "summary.csv"])
+@pytest.mark.parametrize("name", ["experiment.yaml", "scores.csv", "manifest.json"])
 def test_without_a_record_the_exports_tell(folder: Path, name: str) -> None:
     (folder / "trials.sqlite").unlink()
     stamp = Stamp.of(folder)
