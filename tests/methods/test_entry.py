@@ -13,7 +13,7 @@ from mlcdr.methods.feature_space.mifs import MIFS
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.numerics.entry import LARGEST
+from mlcdr.numerics.entry import LARGEST, as_binary, check_magnitude
 from tests.methods.problems import as_sparse, problem
 
 X, Y = problem("plain")
@@ -41,6 +41,24 @@ def test_features_whose_products_are_no_numbers_are_refused(make, unit, told):
     for estimator in (BinaryRelevance(), COMPOSED, MIFS()):
         with pytest.raises(ValueError, match=told):
             estimator.fit(make(X * unit), Y)
+
+
+@pytest.mark.parametrize("make", [np.asarray, as_sparse], ids=["dense", "sparse"])
+def test_the_feature_is_named_whose_products_are_no_numbers(make):
+    negative = np.array([[1.0, -2e80], [0.5, -1e80]])
+    with pytest.raises(ValueError, match=r"as large as 2e\+80 \(feature 1\)"):
+        check_magnitude(make(negative))
+    tiny = np.array([[1.0, 1e-80, -1e-90], [0.5, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="feature 1 of X are no larger than 1e-80"):
+        check_magnitude(make(tiny))
+
+
+@pytest.mark.parametrize("present", [0, 1])
+def test_a_vector_with_one_of_two_values_means_absent_or_present(present):
+    sets, values, is_vector = as_binary(np.full(3, present), 3)
+    assert sets.tolist() == [[present]] * 3
+    assert values.tolist() == [0, 1]
+    assert is_vector
 
 
 def test_a_row_with_one_tiny_value_is_predicted():
