@@ -58,7 +58,8 @@ MODULES = {
     "mlcdr/methods/composition.py": "tests/methods/test_composition.py tests/methods/test_label_space.py "
     "tests/methods/test_thresholds.py tests/methods/test_dual_space.py tests/methods/test_left_out.py "
     "tests/methods/test_foreign.py",
-    "mlcdr/numerics/moments.py": "tests/methods/test_moments.py tests/methods/test_larger_than_memory.py",
+    "mlcdr/numerics/moments.py": "tests/methods/test_moments.py tests/methods/test_larger_than_memory.py "
+    "tests/methods/test_implicit.py",
     "mlcdr/numerics/entry.py": "tests/methods/test_entry.py tests/methods/test_forms_of_input.py "
     "tests/methods/test_types.py tests/methods/test_estimators.py tests/methods/test_field.py "
     "tests/experiment/test_texts.py",

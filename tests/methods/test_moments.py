@@ -157,6 +157,15 @@ MAPS = {
 STAY_SPARSE = ("select_features", "standardised", "with_constant")
 
 
+@pytest.mark.parametrize("n_features", [3, 60])
+def test_at_unit_scatter_a_constant_feature_has_none(n_features):
+    """Both from S and, where it would be larger than the rows, from them."""
+    X = np.random.default_rng(0).normal(size=(40, n_features))
+    X[:, 1] = 5
+    spread = Moments.from_arrays(X, np.eye(40, 2)).standardised().spread()
+    np.testing.assert_allclose(spread, np.arange(n_features) != 1)
+
+
 @pytest.mark.parametrize("kind", ["dense", "sparse", "sparse and wide"])
 @pytest.mark.parametrize("name", ["plain", "wide"])
 @pytest.mark.parametrize("of", MAPS)
