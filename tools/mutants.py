@@ -61,8 +61,7 @@ MODULES = {
     "mlcdr/numerics/moments.py": "tests/methods/test_moments.py tests/methods/test_larger_than_memory.py "
     "tests/methods/test_implicit.py",
     "mlcdr/numerics/entry.py": "tests/methods/test_entry.py tests/methods/test_forms_of_input.py "
-    "tests/methods/test_types.py tests/methods/test_estimators.py tests/methods/test_field.py "
-    "tests/experiment/test_texts.py",
+    "tests/methods/test_types.py tests/methods/test_estimators.py tests/methods/test_field.py",
     "mlcdr/tables/patterns.py": "tests/tables/test_patterns.py",
     "mlcdr/tables/escaping.py": "tests/tables/test_sheet.py tests/tables/test_tables.py",
     "mlcdr/results/stamp.py": "tests/results/test_stamp.py",

@@ -13,7 +13,7 @@ from mlcdr.methods.feature_space.mifs import MIFS
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.numerics.entry import LARGEST, as_binary, check_magnitude
+from mlcdr.numerics.entry import LARGEST, as_binary, as_texts, check_magnitude
 from tests.methods.problems import as_sparse, problem
 
 X, Y = problem("plain")
@@ -51,6 +51,15 @@ def test_the_feature_is_named_whose_products_are_no_numbers(make):
     tiny = np.array([[1.0, 1e-80, -1e-90], [0.5, 0.0, 0.0]])
     with pytest.raises(ValueError, match="feature 1 of X are no larger than 1e-80"):
         check_magnitude(make(tiny))
+
+
+def test_texts_are_one_column_of_strings():
+    for given in (["a", "b"], [["a"], ["b"]]):
+        assert as_texts(given).tolist() == [["a"], ["b"]]
+    with pytest.raises(ValueError, match=r"shape \(1, 2\)"):
+        as_texts([["a", "b"]])
+    with pytest.raises(ValueError, match="row 1 of X is float, not a text"):
+        as_texts(["a", 1.5])
 
 
 @pytest.mark.parametrize("present", [0, 1])
