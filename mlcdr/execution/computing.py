@@ -149,15 +149,19 @@ class Computer:
 def collected() -> Iterator[None]:
     """Free unused objects that a `with` block made; older objects, above all modules, are not examined.
 
-    Moments and what they keep refer to each other, and the collector does not know how large their arrays are.
+    Moments and what they keep refer to each other, and the collector does not know how large their arrays are. It is on
+    in the block, and afterwards as before: the command line starts without, and so may a user's program.
     """
-    gc.enable()  # the command line starts without
+    was_on = gc.isenabled()
+    gc.enable()
     gc.freeze()
     try:
         yield
     finally:
         gc.collect()
         gc.unfreeze()
+        if not was_on:
+            gc.disable()
 
 
 def _changed(trial: Trial) -> str:

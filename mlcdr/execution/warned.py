@@ -77,7 +77,7 @@ class Log:
         self.include([found])
 
     def include(self, found: Iterable[Warned]) -> None:
-        """Count warnings that were counted elsewhere."""
+        """Count warnings, each as often as it was given."""
         for each in found:
             key = (each.method, *each.kind)
             self._first.setdefault(key, each)

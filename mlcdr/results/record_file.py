@@ -45,7 +45,7 @@ _APPLICATION = 0x6D6C6364  # "mlcd": SQLite's mark of the program that a file be
 _PATIENCE = 10.0  # seconds to wait for a run that is just writing
 _ATTEMPTS = 10  # to open a record whose journal may be that of a transaction which has just ended
 _LONGEST = 60.0  # seconds that reading may take
-_OTHER_FILES = 500  # that a process may have open beside records
+_OTHER_FILES = 500  # that a process may have open, without records
 DONE, FAILED = "status = 'done'", "status = 'failed'"  # conditions of SQL
 _MAGIC = bytes.fromhex("d9d505f920a163d7")  # with which a journal begins, and ends if it names a super-journal
 

@@ -21,8 +21,7 @@ _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, an
 _SLANTED = 30  # letters below a panel from which on they are set on a slant
 _PANEL = 36  # letters of the width of a panel
 _SHORT = 5  # letters of a value that may stand at a logarithmic axis
-_FEWEST = 3  # ticks at round numbers
-_MOST = 10
+_FEWEST, _MOST = 3, 10  # ticks at round numbers
 
 
 def place_values(values: Sequence[str]) -> list[float]:
@@ -55,8 +54,8 @@ def mark_values(ax: Axes, values: Sequence[str]) -> None:
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         whole = all(map(float.is_integer, places))
-        few = min(max(most, _FEWEST), _MOST)
-        ax.xaxis.set_major_locator(MaxNLocator(few, steps=[1, 2, 5, 10], integer=whole))
+        intervals = min(max(most, _FEWEST), _MOST)
+        ax.xaxis.set_major_locator(MaxNLocator(intervals, steps=[1, 2, 5, 10], integer=whole))
 
 
 def mark_names(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:

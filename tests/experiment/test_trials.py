@@ -497,6 +497,7 @@ def _count_squares(arff: Path, **changes: Any) -> None:
             for score in computer.compute(group).results:
                 assert score.values is not None, score.error
             assert not Square.alive
+            assert not gc.isenabled(), "as it was before"
     finally:
         gc.enable()
 

@@ -66,8 +66,8 @@ def test_what_is_rounding_depends_on_the_largest_score(large):
     scores, Y = np.array([[large], [1e-8], [0]]), np.array([[large > 0], [1], [0]], dtype=np.uint8)
     alone = Maximise().fit(scores[1:], Y[1:])
     assert alone.apply(scores[1:]).tolist() == [[1], [0]]
-    beside = Maximise().fit(scores, Y)
-    assert beside.apply(scores[1:]).tolist() == [[1], [1]]
+    of_all = Maximise().fit(scores, Y)
+    assert of_all.apply(scores[1:]).tolist() == [[1], [1]]
 
 
 # -------------------------------------------------------------------- the macro-averaged F of all labels
