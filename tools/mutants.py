@@ -57,7 +57,7 @@ MODULES = {
     "mlcdr/results/store.py": "tests/results/test_store.py tests/execution/test_tune.py tests/cli/test_status.py",
     "mlcdr/methods/composition.py": "tests/methods/test_composition.py tests/methods/test_label_space.py "
     "tests/methods/test_thresholds.py tests/methods/test_dual_space.py tests/methods/test_left_out.py "
-    "tests/methods/test_foreign.py",
+    "tests/methods/test_foreign.py tests/methods/test_estimators.py",
     "mlcdr/numerics/moments.py": "tests/methods/test_moments.py tests/methods/test_larger_than_memory.py "
     "tests/methods/test_implicit.py",
     "mlcdr/numerics/entry.py": "tests/methods/test_entry.py tests/methods/test_forms_of_input.py "

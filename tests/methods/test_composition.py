@@ -199,6 +199,14 @@ def test_codes_are_decoded_to_scores_and_are_no_probabilities():
     np.testing.assert_array_equal(model.decision_function(X), whole - 0.5)
 
 
+def test_a_label_that_never_varies_scores_its_value_exactly():
+    X, Y = problem("plain")
+    Y[:, 1], Y[:, 3] = 1, 0
+    model = ComposedClassifier(LeastSquares(), label_space=PLST(2)).fit(X, Y)
+    scores = model.scores(X, model.output(X))
+    np.testing.assert_array_equal(scores[:, [1, 3]], np.tile([1.0, 0.0], (len(X), 1)))
+
+
 def test_a_threshold_is_fitted_once_for_each_number_of_dimensions():
     X, Y = problem("plain")
     model = ComposedClassifier(LeastSquares(), label_space=PLST(4), threshold=PCut()).fit(X, Y)

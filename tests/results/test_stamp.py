@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,36 @@ def test_a_trial_that_is_computed_again_is_told(folder: Path, tmp_path: Path) ->
     stamp = Stamp.of(folder)
     methods = {"PLST": small.FOUR["PLST"]}
     run(small.experiment(tmp_path / "data" / "tiny.arff", methods=methods), tmp_path, fresh=True)
+    with pytest.raises(ResultsError, match="a later run has changed it"):
+        stamp.unchanged(None)
+
+
+def test_a_plan_that_changes_before_its_first_trial_is_told(folder: Path) -> None:
+    stamp = Stamp.of(folder)
+    with contextlib.closing(sqlite3.connect(folder / "trials.sqlite")) as db:
+        db.execute("INSERT INTO planned SELECT position + 1000, 'another', dataset, method FROM planned LIMIT 1")
+        db.commit()
+    with pytest.raises(ResultsError, match="a later run has changed it"):
+        stamp.unchanged(None)
+
+
+def test_a_config_that_is_a_link_now_is_told(folder: Path) -> None:
+    stamp = Stamp.of(folder)
+    config = folder / "experiment.yaml"
+    config.symlink_to(config.rename(folder / "moved.yaml"))
+    with pytest.raises(ResultsError, match="a later run has changed it"):
+        stamp.unchanged(None)
+
+
+def test_a_config_that_cannot_be_read_is_as_it_was_until_it_can(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", refuse)
+        stamp = Stamp.of(folder)
+        rewrite(folder / "experiment.yaml", "")
+        assert stamp.unchanged("found") == "found"
     with pytest.raises(ResultsError, match="a later run has changed it"):
         stamp.unchanged(None)
 
