@@ -72,7 +72,7 @@ bench-scale: $(READY)
 	$(BIN)/python -m tools.benchmarks.scale
 	$(BIN)/python -m tools.benchmarks.large_folder
 
-# 200 runs killed or stopped at random moments and 1,000 writers, about an hour; the table in docs/hard_use.md.
+# 200 runs killed or stopped at random moments and 1,000 writers, about half an hour; the table in docs/hard_use.md.
 torture: $(READY)
 	$(BIN)/python -m tests.faults.torture
 
