@@ -500,8 +500,7 @@ def claims() -> str:
         "Every sentence of four works that compares methods or gives a number, in our words, with what comes out here. "
         "The verdict is of our results; where these have too little, of the printed numbers. *By the printed table "
         "itself*: what the work's own table gives, if that is not what the sentence says or if it says more. Means of "
-        "ranks are over data sets, 1 is the best. Not in the record, but run for this page: Figure 1, "
-        "`chen_lin_2012/side_experiments` and, with fewer splits, `xu_2016_mvmd/beta`. "
+        "ranks are over data sets, 1 is the best. "
         "[What the papers say](papers.md) has the findings behind the differences, the most important first.\n",
         f"| work | {' | '.join(VERDICTS)} | all |",
         f"| --- |{' ---: |' * (len(VERDICTS) + 1)}",

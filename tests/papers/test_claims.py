@@ -197,8 +197,9 @@ def test_with_equal_parameters_kernel_cplst_is_ahead_nowhere() -> None:
     assert (lead > 0.00005).sum() < len(lead) / 2
 
 
-def test_cplst_is_never_worse_than_plst_by_a_standard_error_in_table_3() -> None:
-    cells = stored_cells("chen_lin_2012/table3", "table3")
+@pytest.mark.parametrize("table", ["table3", "table4"])
+def test_cplst_is_never_worse_than_plst_by_a_standard_error_in_tables_3_and_4(table: str) -> None:
+    cells = stored_cells(f"chen_lin_2012/{table}", table)
     means, errors = (
         cells.pivot_table(index=["dataset", "setting"], columns="method", values=column) for column in ("ours", "se")
     )
@@ -356,6 +357,23 @@ def test_who_is_fastest_in_the_printed_table_3_4() -> None:
     assert "on 6." in claim(THESIS, "HOMER predicts fastest")
 
 
+def test_who_is_fastest_in_our_table_3_4() -> None:
+    configs = ("table3_2", "table3_2_large", "table3_3", "table3_3_large")
+    learning, prediction = (
+        stored(f"{THESIS}/table3_4", f"{each}_time_s", *configs) for each in ("learning", "prediction")
+    )
+    assert (learning.idxmin(axis=1) == "MLkNN").sum() >= 11
+    assert (prediction.idxmin(axis=1) == "HOMER").sum() < 6
+    assert 6 < (learning["PACC-LDF"] < learning["PACC"]).sum() < 12
+    assert learning.loc["corel5k", ["CC", "BCC", "PACC"]].max() < learning.loc["corel5k", "PACC-LDF"]
+
+
+def test_the_order_of_the_chains_in_exact_match() -> None:
+    for means in (printed, stored):
+        ranks = ranks_of(means(f"{THESIS}/table3_2", "exact_match"))
+        assert list(ranks.sort_values().index) == ["PACC", "CC", "BCC", "BR"]
+
+
 def test_pacc_ldf_against_pacc_has_the_printed_p_values() -> None:
     """Four of the sixteen tests of Table 3.5; the other variants with LDF are in no table."""
     outcomes = pd.read_csv(PRINTED / f"{THESIS}/table3_5.csv").set_index(["method", "metric"])
@@ -443,6 +461,8 @@ def test_relieff_is_better_than_gain_ratio_and_mostly_than_ldf() -> None:
         found = figure("figure3_9", metric)  # LDF has no share
         best = figure("figure3_9", metric, "learner.features.n_features")["ReliefF"].unstack().max(axis=1)
         assert best[dataset] > found.loc[dataset, "LDF"]
+    wrapper = figure("figure3_9_wrapper", "fit_seconds", "learner.features.n_features")["Wrapper"]
+    assert (wrapper > 100 * figure("figure3_9", "fit_seconds")["LDF"]["emotions"]).all()
 
 
 # -------------------------------------------------------------------- the thesis, chapter 4
@@ -688,6 +708,13 @@ def test_the_order_of_times_in_the_printed_table_8_2() -> None:
         THESIS, "MLHSL takes the least"
     )
     assert seconds.loc["bibtex"].idxmin() == "CLMLC"
+
+
+def test_cplst_and_mlhsl_take_the_least_time_in_our_table_8_2_and_ecc_the_most_on_delicious_only() -> None:
+    seconds = stored(f"{THESIS}/table8_2", "execution_time_s", "table8_2_shared")
+    slower = seconds[["CLMLC", "CBMLC", "ECC"]]
+    assert (seconds[["CPLST", "MLHSL"]].max(axis=1) < slower.min(axis=1)).all()
+    assert list(seconds.index[seconds.idxmax(axis=1) == "ECC"]) == ["delicious"]
 
 
 def test_the_size_of_bibtex_in_the_printed_table_8_4() -> None:
