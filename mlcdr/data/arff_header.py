@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from mlcdr.data.lines import QUOTED, Line, quote, unescape
+from mlcdr.data.lines import QUOTED, Line, quote
 
 _KEYWORD = re.compile(r"@(relation|attribute|data)(?=[ \t\r\n{'\"%]|$)[ \t\r\n]*", re.IGNORECASE)
 _WHOLE = "a header is @relation NAME, then @attribute NAME TYPE for each column, then @data; % begins a comment"
 # Backslashes and quotes inside an unquoted name are literal: delicious has TAG_dise\~no and TAG_m\'usica.
 _ATTRIBUTE = re.compile(rf"(?:{QUOTED}|([^ \t,{{}}%'\"][^ \t,{{}}]*))(?:[ \t]+|(?={{))(.+)", re.DOTALL)
 _NUMERIC = re.compile(r"(numeric|real|integer)[ \t\r\n]*(?:%|$)", re.IGNORECASE)
-_MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)(?![0-9])")
+_MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]{1,9})(?![0-9])")
 
 Codes: TypeAlias = dict[str, int]
 
@@ -89,7 +89,7 @@ def _read_attribute(line: Line, rest: str) -> tuple[str, str]:
             "a name with a blank, a comma, a brace or a leading % must be within quotes"
         )
     single, double, plain, declared = match.groups()
-    return plain or unescape(single or double or ""), declared
+    return plain or line.unescape(single or double or ""), declared
 
 
 def _read_type(line: Line, name: str, text: str) -> tuple[Codes | None, bool]:

@@ -25,21 +25,26 @@ _BYTES_A_NAME = 250
 """What the name of a column takes in memory, with all that refers to it."""
 
 
-def tables_of(path: Path, X: Any, Y: Any, feature_names: Sequence[str] = (), label_names: Sequence[str] = ()) -> Tables:
-    """Check and convert two matrices in memory; without names, columns are called feature1, ... and label1, ...
+def tables_of(
+    path: Path,
+    X: Any,
+    Y: Any,
+    feature_names: Sequence[str] = (),
+    label_names: Sequence[str] = (),
+    *,
+    n_bytes: float | None = None,
+) -> Tables:
+    """Check and convert two matrices; without names, columns are called feature1, ... and label1, ...
+
+    `n_bytes` is the size by which memory is bounded; default: that of the matrices.
 
     Raises
     ------
     DataError
         For wrong shapes or names, values that are no numbers, and what takes more memory than it may.
     """
-    return _tables_of(path, _count_bytes(X) + _count_bytes(Y), X, Y, feature_names, label_names)
-
-
-def _tables_of(
-    path: Path, n_bytes: float, X: Any, Y: Any, feature_names: Sequence[str] = (), label_names: Sequence[str] = ()
-) -> Tables:
-    """As `tables_of`; `n_bytes` is the size by which memory is bounded."""
+    if n_bytes is None:
+        n_bytes = _count_bytes(X) + _count_bytes(Y)
     unread = Origins(Origin(path, 0, n_bytes=n_bytes))
     X = _as_matrix(unread, "X", X)
     Y = _as_matrix(unread, "Y", Y)
@@ -149,7 +154,7 @@ def read_arrays(
     for path, parts in zip(paths, found, strict=True):
         n_bytes = path.stat().st_size / len(parts)
         for part in parts:
-            of_features, of_labels = _tables_of(path, n_bytes, *part)
+            of_features, of_labels = tables_of(path, *part, n_bytes=n_bytes)
             features.append(replace(of_features, counted_from=counted_from))
             labels.append(of_labels)
     return stack_tables(*features), stack_tables(*labels)

@@ -149,7 +149,7 @@ class CsvFile:
                     if len(cells) > 1 or "".join(cells).strip():
                         yield Line(self.path, number), cells
                     number = reader.line_num + 1
-            except UnicodeDecodeError:
+            except UnicodeError:
                 self._fail_undecodable()
             except csv.Error as error:
                 Line(self.path, number).fail(f"no row of CSV: {error}")
@@ -163,7 +163,8 @@ class CsvFile:
     def _fail_undecodable(self) -> NoReturn:
         """Raise DataError about the first line with a byte that is not in the encoding."""
         with self._open() as file:
-            for number, raw in enumerate(file, 1):
+            lines = () if self.encoding == "utf-16" else file  # its lines do not end at a byte
+            for number, raw in enumerate(lines, 1):
                 try:
                     raw.decode(self.encoding)
                 except UnicodeDecodeError as error:

@@ -83,7 +83,7 @@ def _checked(name: str, missing: Missing, part: Part, options: Mapping[str, Any]
     said = {key: value for key, value in options.items() if value is not None}
     if name.startswith(OPENML):
         number = name.removeprefix(OPENML)
-        said["openml"] = int(number) if number.isdecimal() else number
+        said["openml"] = int(number) if number.isdecimal() and len(number) < 10 else number
     return read_options(name, missing, said)
 
 

@@ -26,8 +26,8 @@ _PARTS_WITH_TIME = (*_PARTS, "hour")
 def read_date(cell: Any) -> datetime | None:
     """The time (UTC, or local where the cell does not say) that a cell means; None if it is no date.
 
-    A date is one of Python, NumPy or pandas, or a text `2024-05-31`, `2024-05-31 17:30:00` (or with `T`; also with a
-    time zone) or `31.5.2024`.
+    A date is one of Python or pandas (also of a column of NumPy's), or a text `2024-05-31`, `2024-05-31 17:30:00`
+    (or with `T`; also with a time zone) or `31.5.2024`.
     """
     if isinstance(cell, str):
         cell = _read_text(cell.strip())
@@ -35,7 +35,10 @@ def read_date(cell: Any) -> datetime | None:
         cell = datetime(cell.year, cell.month, cell.day)
     if not isinstance(cell, datetime):
         return None
-    return cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
+    try:
+        return cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:  # in UTC before the year 1, or after 9999
+        return None
 
 
 def _read_text(text: str) -> datetime | None:
@@ -108,14 +111,15 @@ def encode_dates_as(frame: pd.DataFrame, dates: Mapping[str, Sequence[str]], ori
     Raises
     ------
     DataError
-        For a cell that is no date.
+        For a cell that is no date, and for a part that is called like another column.
     """
     columns: dict[str, Any] = {}
     for name in frame.columns:
-        if name in dates:
-            columns |= _encode_column(frame[name], dates[name], origins)
-        else:
-            columns[name] = frame[name]
+        made = _encode_column(frame[name], dates[name], origins) if name in dates else {name: frame[name]}
+        twice = columns.keys() & made.keys()
+        if twice:
+            origins.head.fail(f"dates: column {quote(min(twice))} would be made twice; rename the one that is there")
+        columns |= made
     return pd.DataFrame(columns, index=frame.index) if dates else frame
 
 

@@ -112,8 +112,9 @@ def _frames(dataset: Dataset) -> Iterator[Any]:
 
 def _csv(dataset: Dataset) -> Files:
     text = io.StringIO()
-    # The reader skips leading blanks of a text that is not within quotes.
-    quoting = csv.QUOTE_NONNUMERIC if is_texts(dataset.X) else csv.QUOTE_MINIMAL
+    # The reader skips leading blanks of what is not within quotes.
+    has_blank = any(name.startswith(" ") for name in (*dataset.feature_names, *dataset.label_names))
+    quoting = csv.QUOTE_NONNUMERIC if has_blank or is_texts(dataset.X) else csv.QUOTE_MINIMAL
     for k, frame in enumerate(_frames(dataset)):
         frame.to_csv(text, index=False, header=not k, quoting=quoting)
     return {".csv": text.getvalue()}

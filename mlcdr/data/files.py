@@ -54,6 +54,16 @@ class DataFiles:
         return form_of(self.paths[0])
 
 
+def is_there(path: Path) -> bool:
+    """Whether a path exists; False for a name that no file can have."""
+    return os.path.exists(path)  # noqa: PTH110 (`Path.exists` raises for a name too long)
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file of this name, which may be any text."""
+    return os.path.isfile(path)  # noqa: PTH113 (`Path.is_file` raises for a name too long)
+
+
 def sha256(path: Path) -> str:
     """SHA-256 (hex) of a file's content."""
     digest = hashlib.sha256()

@@ -252,7 +252,16 @@ def divide_frame(frame: pd.DataFrame, origins: Origins, options: Mapping[str, An
 def _without_unused_categories(labels: pd.DataFrame) -> pd.DataFrame:
     """Labels whose categories are those that rows have, so that what is left of others is no third value."""
     of_categories = labels.select_dtypes("category")
-    return labels.assign(**{name: column.cat.remove_unused_categories() for name, column in of_categories.items()})
+    used = {name: column.cat.remove_unused_categories() for name, column in of_categories.items()}
+    return _with_columns(labels, used)
+
+
+def _with_columns(frame: pd.DataFrame, columns: Mapping[Any, Any]) -> pd.DataFrame:
+    """The frame with other values in some columns; `assign` takes no column called `self`."""
+    frame = frame.copy(deep=False)
+    for name, values in columns.items():
+        frame[name] = values
+    return frame
 
 
 def _read_features(frame: pd.DataFrame, origins: Origins, options: Mapping[str, Any]) -> Table:
@@ -391,9 +400,7 @@ def code_words(frame: pd.DataFrame, origins: Origins, categories: Sequence[str])
                 column.check_whole_numbers()
         attributes.append(Attribute(name, codes, line=origins.head.number))
     raise_all(errors)
-    if coded:
-        frame = frame.assign(**coded)
-    return Table(tuple(attributes), _as_matrix(frame), origins)
+    return Table(tuple(attributes), _as_matrix(_with_columns(frame, coded)), origins)
 
 
 def _with_numbers_of_objects(frame: pd.DataFrame) -> pd.DataFrame:
@@ -406,7 +413,7 @@ def _with_numbers_of_objects(frame: pd.DataFrame) -> pd.DataFrame:
                 found[name] = column.astype("Int64")
         elif kind in ("floating", "mixed-integer-float"):
             found[name] = column.astype("Float64")
-    return frame.assign(**found) if found else frame
+    return _with_columns(frame, found)
 
 
 def _leaving_zeros_out(column: pd.Series) -> pd.Series:

@@ -99,14 +99,29 @@ class Line(NamedTuple):
         if match is None:
             self.fail(f"the quote opened by {quote(text[start:].strip(BLANKS))} is never closed")
         if match[3] is None:
-            return unescape(match[1] or match[2] or ""), True, match.end()
+            return self.unescape(match[1] or match[2] or ""), True, match.end()
         return match[3].rstrip(BLANKS), False, match.end()
+
+    def unescape(self, text: str) -> str:
+        """Replace the backslash escapes of a quoted token; an unknown escape stays as written."""
+        plain = _ESCAPE.sub(_replace_escape, text)
+        try:
+            return plain.encode("utf-16", "surrogatepass").decode("utf-16")  # joins the two `\u` of one character
+        except UnicodeDecodeError:
+            self.fail(f"{quote(text)} has a half of a character")
 
     def expect_end(self, text: str, start: int, what: str) -> None:
         """Fail if anything but blanks and a % comment follows from `start` on."""
         rest = text[start:].lstrip(BLANKS)
         if rest and rest[0] != "%":
             self.fail(f"unexpected {quote(rest)} after {what}")
+
+
+def _replace_escape(match: re.Match[str]) -> str:
+    code, octal, char = match.groups()
+    if char:
+        return _ESCAPES.get(char, match.group())
+    return chr(int(octal, 8) if octal else int(code, 16))
 
 
 def _shorten(text: str) -> str:
@@ -124,15 +139,3 @@ def list_values(values: Iterable[str]) -> str:
     if len(shown) > 5:
         shown[5:] = ["..."]
     return f"{{{', '.join(shown)}}}"
-
-
-def unescape(text: str) -> str:
-    """Replace the backslash escapes of a quoted token; an unknown escape stays as written."""
-
-    def replace(match: re.Match[str]) -> str:
-        code, octal, char = match.groups()
-        if char:
-            return _ESCAPES.get(char, match.group())
-        return chr(int(octal, 8) if octal else int(code, 16))
-
-    return _ESCAPE.sub(replace, text)

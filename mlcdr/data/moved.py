@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
-from mlcdr.data.files import data_folders, short_name
+from mlcdr.data.files import data_folders, is_there, short_name
 
 
 def is_results_folder(folder: Path) -> bool:
     """Whether a folder is one that a run has written."""
     return (folder / "manifest.json").is_file() and (folder / "experiment.yaml").is_file()
-
-
-def is_there(path: Path) -> bool:
-    """Whether a path exists; False for a name that no file can have."""
-    with contextlib.suppress(OSError, ValueError):
-        return path.exists()
-    return False
 
 
 def find_again(path: str, folder: Path) -> str:

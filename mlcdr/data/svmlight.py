@@ -65,7 +65,11 @@ class _Rows:
 
     def drop_empty(self, n: int) -> None:
         """Drop rows without labels and entries at the end, as long as there are more than n."""
-        while len(self) > n and self.ends[-1] == self.ends[-2] and self.label_ends[-1] == self.label_ends[-2]:
+        while len(self) > n:
+            has_entries = self.ends[-1] > self.ends[-2]
+            has_labels = self.label_ends[-1] > self.label_ends[-2]
+            if has_entries or has_labels:
+                return
             for each in (self.lines, self.ends, self.label_ends):
                 each.pop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -51,6 +52,9 @@ class FrameColumn:
         if not isinstance(column.dtype, pd.CategoricalDtype):
             column = self._read_words()
         words = [str(each) for each in column.cat.categories]
+        twice = [word for word, times in Counter(words).items() if times > 1]
+        if twice:
+            fail(self.origins.path, f"column {quote(self.name)} has two categories that are written {quote(twice[0])}")
         codes = column.cat.codes.to_numpy(np.float64, copy=True)
         codes[codes < 0] = np.nan
         if len(words) == 1:  # the data may have only one value of a yes/no pair

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ValidationInfo, model_serializer
 
-from mlcdr.data.files import Part, is_path, short_name
+from mlcdr.data.files import Part, is_path, is_there, short_name
 from mlcdr.data.forms import MEMORY, OPENML, SOURCES, WITHOUT_FILES, option_problems
-from mlcdr.data.moved import find_again, is_results_folder, is_there
+from mlcdr.data.moved import find_again, is_results_folder
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe, list_known, suggest_name
 from mlcdr.experiment.draft import draft_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mlcdr.csv_files import read_csv
 from mlcdr.data import sources
-from mlcdr.data.files import NotFetchedError, cache_folder, list_folders
+from mlcdr.data.files import NotFetchedError, cache_folder, is_file, list_folders
 from mlcdr.errors import DataError, escape_control_characters
 from mlcdr.lazy_numpy import np
 from mlcdr.whole_files import write_atomically
@@ -34,14 +34,6 @@ def find(wanted: Path, folders: Sequence[str], dataset_name: str) -> Path:
     if known is not None and wanted.name in [f"{known.name}.{k}fold.csv" for k in known.folds]:
         raise NotFetchedError(f"{message}; {sources.how_to_get([known.name], folds=True)}", known.name)
     raise DataError(f"{message}; $MLCDR_FOLDS may name folders to look in")
-
-
-def is_file(path: Path) -> bool:
-    """Whether there is a file of this name, which may be any text."""
-    try:
-        return path.is_file()
-    except OSError:  # a name too long
-        return False
 
 
 def read(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:

@@ -103,7 +103,7 @@ class MethodSpec(Strict):
         family, *keys = swept.split(".")
         number = 0
         at: KeyPath = (family,)
-        if family == "feature_space" and keys and keys[0].isdecimal():
+        if family == "feature_space" and keys and keys[0].isdecimal() and len(keys[0]) < 10:
             number = int(keys.pop(0))
             if number or len(self.feature_space) > 1:
                 at = (family, number)

@@ -13,7 +13,7 @@ from jinja2 import Template
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import find_folder, is_path, locate, suffix
-from mlcdr.data.forms import SUFFIXES
+from mlcdr.data.forms import SUFFIXES, TABLES
 from mlcdr.data.sources import find
 from mlcdr.errors import DataError, UserError, list_known, suggest_name
 from mlcdr.experiment.loading import experiment_from
@@ -28,7 +28,6 @@ GAPS = "values are missing: each method must begin with a step that fills them f
 """What a config must have for a data set that `has_gaps`."""
 
 _SYNTHETIC = {"n_instances": 500, "n_features": 40, "n_labels": 10, "noise": 0.05, "seed": 1}
-_TABLES = ("csv", "parquet", "feather")  # forms of files that do not say which columns are labels
 _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
 _IMPUTER = "sklearn.impute.SimpleImputer"
 
@@ -133,7 +132,7 @@ def read_data_sets(names: Sequence[str], labels: Any) -> list[WrittenDataSet]:
 def _read_data_set(name: str, labels: Any) -> WrittenDataSet:
     if name == "synthetic":
         return WrittenDataSet(name, {name: _SYNTHETIC})
-    if SUFFIXES.get(suffix(name)) in _TABLES:
+    if SUFFIXES.get(suffix(name)) in TABLES[1:]:  # ARFF says which columns are labels
         return _read_table(name, labels)
     if is_path(name) or find_folder(name) is not None:
         return WrittenDataSet(name, name)

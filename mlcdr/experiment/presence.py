@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mlcdr.data.files import DataFiles, NotFetchedError, Part, is_path, locate
+from mlcdr.data.files import DataFiles, NotFetchedError, Part, is_path, is_there, locate
 from mlcdr.data.forms import check_form_options
-from mlcdr.data.moved import explain_absent, is_results_folder, is_there
+from mlcdr.data.moved import explain_absent, is_results_folder
 from mlcdr.data.sources import how_to_get
 from mlcdr.errors import DataError
 from mlcdr.experiment.draft import Draft

@@ -6,6 +6,7 @@ that ends in `.yaml` always means a file on disk.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from mlcdr.data.files import checkout_folder
@@ -52,7 +53,7 @@ def find_config(path: Path) -> Path:
         When there is neither; for a file name that a shipped config has, the message names that config. Also when
         there is a file `./NAME.yaml` with another text: it is not clear which of the two is meant.
     """
-    if path.exists() or path.is_symlink():
+    if os.path.lexists(path):  # `Path.exists` raises for a name too long
         return path
     known = shipped_configs()
     name = path.as_posix()

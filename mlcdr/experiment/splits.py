@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, TypeAdapter, field_validator, model_serializer, model_validator
 
-from mlcdr.data.files import Part
+from mlcdr.data.files import Part, is_file
 from mlcdr.errors import suggest_name
 from mlcdr.experiment import fold_files
 from mlcdr.experiment.problems import Problem, Strict, as_tuple, refusal
@@ -218,7 +218,7 @@ class FromFile(_SplitSpec):
         files = [self.file_for(name) for name in dataset_names]
         held = []
         for place in dict.fromkeys([*self.beside(folder).folders, str(Path.cwd())]):
-            if any(fold_files.is_file(Path(place) / file) for file in files if not file.is_absolute()):
+            if any(is_file(Path(place) / file) for file in files if not file.is_absolute()):
                 held.append(place)
         return self.model_copy(update={"folders": tuple(held)})
 

@@ -86,8 +86,8 @@ def deal(counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.
     The label with the fewest rows left is dealt next (of equal ones the first): each of its items, in random order,
     goes to the part that lacks most of that label, of equal parts to that which lacks most rows, else to a random one.
     Items without labels come last. Two rules are not in the paper, and keep the sizes that were asked for: a part that
-    has its number of rows takes no more, and no part is left without an item. A
-    part can be left without a label of which it should have one row; `exchange` mends it.
+    has its number of rows takes no more, and no part is left without an item. A part can be left without a label of
+    which it should have one row; `exchange` mends it.
 
     Costs some 30 µs for an item, and 8 bytes for a label (or pair) and part. All numbers are whole: what is missing of
     a label in part j is m·sⱼ − Σs·(its rows there), for m rows with the label and shares sⱼ.

@@ -29,6 +29,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from mlcdr.csv_files import read_csv
+from mlcdr.data.files import is_file
 from mlcdr.errors import ConfigError, ResultsError, join_words, suggest_name
 from mlcdr.experiment.problems import Problem, Strict, problems_of
 from mlcdr.experiment.yaml_reader import Document, read_yaml
@@ -102,7 +103,7 @@ def _find_file(path: Path, document: Document, key: str, name: str) -> Path:
     folder = Path(os.path.realpath(path.parent))
     if not Path(os.path.realpath(found)).is_relative_to(folder):
         raise ConfigError([document.tell(Problem((key,), f"{name!r} is not below the folder of {path.name}"))])
-    if not found.is_file():
+    if not is_file(found):
         raise ConfigError([document.tell(Problem((key,), f"{name!r}: no such file"))])
     return found
 

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mlcdr.data.dataset import Dataset
+from mlcdr.data.description import imbalance_ratios
 from mlcdr.errors import DataError, escape_control_characters
 from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.methods.feature_space.pca import PCA
@@ -73,7 +74,7 @@ def draw_imbalance(dataset: Dataset) -> Figure:
     """How many instances have the most frequent labels, and how imbalanced all labels are."""
     counts = label_dependence.pair_counts(dataset.Y)
     own = np.diag(counts)
-    ratios = label_dependence.imbalance(counts)
+    ratios = imbalance_ratios(dataset.Y)
     order = np.argsort(-own, kind="stable")
     named = order[:_MOST]
     figure = empty_figure(180, 26 + max(4.2 * len(named), 44))

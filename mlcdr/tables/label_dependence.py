@@ -112,13 +112,6 @@ def label_sets(Y: Any) -> LabelSets:
     return LabelSets(sets, counts, np.array([number[labels] for labels in of_rows]))
 
 
-def imbalance(counts: Counts) -> Array:
-    """IR(Y_j) = max_k |k| / |j| (K) of Sun 2017, (3.10), from C; not finite for a label that no instance has."""
-    own = np.diag(counts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return own.max(initial=0) / own
-
-
 def similar_together(counts: Counts) -> NDArray[np.intp]:
     """An order of the labels in which those with a large Jaccard index stand together (average linkage)."""
     from scipy.cluster.hierarchy import leaves_list, linkage

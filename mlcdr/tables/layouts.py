@@ -99,6 +99,7 @@ from typing import Annotated, Literal, TypeVar, get_args
 
 import pydantic
 
+from mlcdr.data.files import is_file
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import Experiment, LayoutSpec, value_text
 from mlcdr.experiment.problems import KeyPath, Strict, problems_of
@@ -427,7 +428,7 @@ def _write_out(entry: LayoutSpec, kind: str) -> LayoutSpec:
 def _read(name: str, kind: str) -> Document:
     """The layout file, found and read; where there is none, those of the kind that is wanted are listed."""
     own = name.endswith((".yaml", ".yml"))
-    if own and not Path(name).is_file():
+    if own and not is_file(name):
         raise ResultsError(f"no layout file {name}")
     if not own and name not in names():
         raise ResultsError(f"unknown layout {name!r}{_suggest(name, kind)}")

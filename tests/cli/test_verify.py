@@ -131,6 +131,7 @@ def test_a_mistake_in_the_cells_is_one_line(here: Path, mlcdr: Command, cells: s
         ("cells: [cells.csv]\n", "paper.yaml:1: cells: must be text, found a list"),
         ("- cells.csv\n", "paper.yaml:1: must be a mapping"),
         ("cells: none.csv\n", "paper.yaml:1: cells: 'none.csv': no such file"),
+        (f"cells: {'x' * 300}\n", f"paper.yaml:1: cells: '{'x' * 300}': no such file"),
         ("cells: data\n", "paper.yaml:1: cells: 'data': no such file"),
         ("cells: cells.csv\ncells_: x\n", "paper.yaml:2: cells_: unknown key; did you mean 'cells'?"),
         ("cells: cells.csv\njudge:\n  max_z: -1\n", "paper.yaml:3: judge.max_z: must be at least 0.0, found -1"),

@@ -42,6 +42,7 @@ UNQUOTED = {
     r"'tab\tquote\"backslash\\'": 'tab\tquote"backslash\\',
     r"'unknown \~ stays'": r"unknown \~ stays",
     r"'\u00e9'": "é",
+    r"'\ud83d\ude00'": "😀",
 }
 
 

@@ -113,6 +113,7 @@ FOUR = "@attribute a {0,1}\n@attribute b {0,1}\n@attribute c {0,1}\n@attribute d
 
 
 MEKA = {"'name: -C 2'": 2, "'name: -C -1'": -1, "name -C 3": 3, "name-C2": None, "'no -Cats'": None}
+MEKA[f"'name: -C {'9' * 5000}'"] = None
 MEKA["'MEDC: -C 45 -I 0-weka.filters.unsupervised.attribute.Remove-R1-45'"] = 45
 
 

@@ -35,6 +35,8 @@ DAYS = [date(1970, 1, 1), date(2024, 2, 29), date(1969, 12, 31), date(9999, 12, 
             (cell, None)
             for cell in ("2024-02-30", "5/6/2024", "20240229", "2024", "1.3.24", "2024-02-29 late", 20240229)
         ),
+        ("9999-12-31 23:59-05:00", None),
+        ("0001-01-01 00:00+14:00", None),
     ],
 )
 def test_what_is_a_date(cell: object, meant: datetime | None) -> None:
@@ -70,6 +72,13 @@ def test_parts_stand_where_the_date_stood_and_have_the_hour_where_one_row_has_it
     with_hour = Dataset.of(timed, Y, dates="parts", missing="keep")
     assert with_hour.feature_names[4] == "day.hour"
     assert with_hour.X[0, 4] == 7
+
+
+@pytest.mark.parametrize("names", [["day", "day.year"], ["day.year", "day"]])
+def test_a_part_that_is_called_like_another_column_is_refused(names: list[str]) -> None:
+    frame = pd.DataFrame({"day": DAYS, "day.year": 1.0})[names]
+    with pytest.raises(DataError, match=r"^data: dates: column 'day\.year' would be made twice"):
+        Dataset.of(frame, Y, dates="parts")
 
 
 def test_dates_that_are_dropped_or_are_words(tmp_path: Path) -> None:

@@ -163,6 +163,11 @@ def test_names_that_a_form_cannot_hold(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_csv_keeps_the_blank_that_a_name_begins_with(tmp_path: Path) -> None:
+    dataset = Dataset.of(VALUES, LABELS, feature_names=["a", " b", "c ", "d"])
+    assert _read(export(dataset, "csv", tmp_path)[0], dataset).feature_names == dataset.feature_names
+
+
 def test_imbalance_and_scumble_by_their_formulas() -> None:
     Y = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]], dtype=np.uint8)
     np.testing.assert_allclose(imbalance_ratios(Y), [1, 2, 4, np.nan])

@@ -365,6 +365,8 @@ def test_openml_by_a_server_that_answers_as_its_own() -> None:
     damaged = openml.answers(9, arff.replace("1.5,u", "1.5,w"), ["l1", "l2"])
     with openml.answering(damaged), pytest.raises(DataError, match=r"^openml:9: cannot be had from openml\.org: "):
         load_dataset("openml:9")
+    with pytest.raises(DataError, match="openml: must be a whole number"):
+        load_dataset(f"openml:{'9' * 5000}")
 
 
 OPENML = "@relation r\n@attribute a numeric\n@attribute l {FALSE,TRUE}\n@data\n1,TRUE\n2,FALSE\n"
@@ -502,6 +504,8 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "other delimiter": ("c.csv", C.replace(",", ";") + "1;2;0;1\n", L, ":1: one column, 'a;b;tag_x;tag_y'; features"),
     "NUL": ("c.csv", C + "1,2,0,1\n1,\0,0,1\n", L, ":3: a NUL byte"),
     "UTF-16": ("c.csv", C.encode("utf-16"), L, ":1: a NUL byte; it is text in UTF-8 (`encoding: utf-16` reads"),
+    "UTF-16 without its mark": ("c.csv", C.encode("utf-16-le"), L | {"encoding": "utf-16"}, ": is not utf-16"),
+    "half of UTF-16": ("c.csv", C.encode("utf-16") + b"1", L | {"encoding": "utf-16"}, ": is not utf-16"),
     "latin 1": ("c.csv", (C + "1,2,0,1\né,2,0,1\n").encode("latin-1"), L, ":3: byte 0xE9 is not utf-8; say `encoding"),
     "cut gzip": ("c.csv.gz", gzip.compress(C.encode() * 99)[:-9], L, ": cannot be unpacked: Compressed file ended"),
     "no zip": ("c.csv.zip", C, L, ": cannot be unpacked: File is not a zip file"),

@@ -256,6 +256,12 @@ def test_objects_that_are_numbers_are_numbers() -> None:
             Dataset.of(frame.assign(p=pd.Series([1, number, None], dtype=object)), labels=["a"], missing="keep")
 
 
+@pytest.mark.parametrize("cells", [["no", "yes"], pd.Categorical([0, 1]), np.array([0, 1], dtype=object)], ids=str)
+def test_a_column_may_be_called_self(cells: Any) -> None:
+    found = Dataset.of(pd.DataFrame({"x": 1.0, "self": cells}), labels="self")
+    assert found.Y.tolist() == [[0], [1]]
+
+
 class Frame:
     """As much of polars as is used: a frame whose columns give arrays."""
 

@@ -26,6 +26,7 @@ ARFF = {
     "name with comma": ("@relation r\n@attribute a,b numeric\n", 2, "'a,b numeric' is not a name and a type"),
     "open quote in name": ("@relation r\n@attribute 'a numeric\n", 2, '"\'a numeric" is not a name and a type'),
     "name twice": ("@relation r\n@attribute a numeric\n@attribute 'a' real\n", 3, "attribute 'a' is declared twice"),
+    "half a character": ("@relation r\n@attribute '\\ud800' real\n", 2, "'\\\\ud800' has a half of a character"),
     "unknown type": ("@relation r\n@attribute a number\n", 2, "attribute 'a' is of type 'number'"),
     "string attribute": ("@relation r\n@attribute a string\n", 2, "attribute 'a' is of type 'string'"),
     "date attribute": ("@relation r\n@attribute a DATE yyyy\n", 2, "attribute 'a' is of type 'DATE yyyy'"),

@@ -161,6 +161,12 @@ def test_a_first_line_that_is_a_row(tmp_path: Path) -> None:
     assert load_dataset(path, labels="tag").n_instances == 2
 
 
+def test_categories_of_one_spelling_are_refused() -> None:
+    frame = pd.DataFrame({"c": pd.Categorical([1, "1", 2, "1"]), "v": [0, 1, 0, 1]})
+    with pytest.raises(DataError, match=r"^data: column 'c' has two categories that are written '1'$"):
+        Dataset.of(frame, labels="v")
+
+
 # -------------------------------------------------------------------- words of two values
 
 

@@ -202,6 +202,8 @@ def test_steps_of_the_feature_space_by_number(load, monkeypatch):
     assert experiment.points("PLST") == ({"feature_space.0.size": 2}, {"feature_space.0.size": 5})
     built = [step.build().size for step in experiment.method_at("PLST", experiment.points("PLST")[1]).feature_space]
     assert built == [5, 3]
+    with pytest.raises(KeyError, match="no parameter"):
+        experiment.method_at("PLST", {f"feature_space.{'9' * 5000}.size": 2})
     single = text.replace("[plugged.Step, {plugged.Step: 3}]", "plugged.Step").replace("space.0.size", "space.size")
     assert load(single).points("PLST")[1] == {"feature_space.size": 5}
     assert experiment_from(experiment.resolved()) == experiment

@@ -89,8 +89,9 @@ def test_a_path_that_is_not_there_names_the_config_of_that_name() -> None:
         "configs/chen_lin_2012/table3.yaml: no such file; mlcdr comes with it: `mlcdr run chen_lin_2012/table3`, or "
         "`mlcdr example chen_lin_2012/table3` for a copy"
     )
-    with pytest.raises(ConfigError, match=r"^mine\.yaml: no such file$"):
-        load_experiment("mine.yaml")
+    for absent in ("mine.yaml", f"{'x' * 300}.yaml"):
+        with pytest.raises(ConfigError, match=f"^{absent}: no such file$"):
+            load_experiment(absent)
     with pytest.raises(ConfigError, match=r"^yeast_cpls: no such file, .*; did you mean 'yeast_cplst'\?$"):
         load_experiment("yeast_cpls")
 

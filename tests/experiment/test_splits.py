@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from mlcdr.data.files import NotFetchedError, cache_folder
+from mlcdr.data.files import NotFetchedError, cache_folder, is_file
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment import fold_files
 from mlcdr.experiment.data_source import DataSource
@@ -281,8 +281,8 @@ def test_what_to_do_about_folds_that_are_not_there(tmp_path, monkeypatch):
     (tmp_path / "cache" / "folds").mkdir(parents=True)
     (tmp_path / "cache" / "folds" / "emotions.10fold.csv").touch()
     assert known.find("emotions") == tmp_path / "cache" / "folds" / "emotions.10fold.csv"
-    assert not fold_files.is_file(Path("a\0b"))
-    assert not fold_files.is_file(Path("x" * 10_000))
+    assert not is_file(Path("a\0b"))
+    assert not is_file(Path("x" * 10_000))
 
 
 def test_a_real_fold_file():

@@ -75,17 +75,13 @@ def test_correlation_that_the_features_explain_is_not_left():
     assert found[2, 3] == pytest.approx(marginal[2, 3], abs=0.02)
 
 
-def test_label_sets_and_imbalance():
+def test_label_sets():
     Y = labels(40)
     found = label_dependence.label_sets(sparse.csr_array(Y))
     expected = Counter(tuple(map(int, np.flatnonzero(row))) for row in Y)
     assert dict(zip(found.sets, found.counts.tolist(), strict=True)) == expected
     assert found.counts.tolist() == sorted(expected.values(), reverse=True)
     assert [found.sets[k] for k in found.of_rows] == [tuple(map(int, np.flatnonzero(row))) for row in Y]
-    ratios = label_dependence.imbalance(label_dependence.pair_counts(Y))
-    assert ratios[1] == math.inf
-    assert ratios[2] == 1
-    assert ratios[3] == 40 / Y[:, 3].sum()
 
 
 def test_the_embedded_data_set_has_as_many_label_sets_as_it_is_known_for():

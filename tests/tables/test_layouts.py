@@ -30,8 +30,9 @@ def test_the_entry_takes_precedence_over_the_file():
 def test_a_layout_file_is_found(tmp_path, monkeypatch):
     (tmp_path / "mine.yaml").write_text(TABLE + "digits: 3\n")
     assert layouts.load(TableLayout, entry_of({"layout": str(tmp_path / "mine.yaml")})).digits == 3
-    with pytest.raises(ResultsError, match=r"no layout file mine\.yaml"):
-        layouts.load(TableLayout, entry_of({"layout": "mine.yaml"}))
+    for absent in ("mine.yaml", f"{'x' * 300}.yaml"):
+        with pytest.raises(ResultsError, match=f"no layout file {absent}"):
+            layouts.load(TableLayout, entry_of({"layout": absent}))
     monkeypatch.chdir(tmp_path)
     assert layouts.load(TableLayout, entry_of({"layout": "mine.yaml"})).digits == 3
 
