@@ -91,8 +91,6 @@ The keys of a table of data sets, all but `kind` and `columns` with a default:
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar, get_args
@@ -101,6 +99,7 @@ import pydantic
 
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import Experiment, LayoutSpec, value_text
+from mlcdr.experiment.model import file_name as file_name
 from mlcdr.experiment.problems import KeyPath, Strict, problems_of
 from mlcdr.experiment.yaml_reader import Document, read_yaml, read_yaml_text
 from mlcdr.tables.patterns import Formulas, naming
@@ -328,8 +327,6 @@ class DatasetsLayout(_Layout):
     notes: tuple[Note, ...] = ()
 
 
-_LONGEST = 100  # bytes of a part of a file's name
-
 _Model = TypeVar("_Model", bound=_Layout)
 
 
@@ -356,15 +353,6 @@ def stems(asked: Sequence[LayoutSpec]) -> list[str]:
         is_twice = longer.count(name) > 1
         different.append(f"{name}_{longer[:k].count(name)}" if is_twice else name)
     return different
-
-
-def file_name(text: str) -> str:
-    """`text` as part of a file's name: other than letters, digits, `.`, `-` and `_` becomes `_`; a long one is cut."""
-    plain = re.sub(r"[^\w.-]", "_", text)
-    if len(plain.encode()) <= _LONGEST:
-        return plain
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{plain[: _LONGEST // 4]}-{digest}"  # a letter has four bytes at most
 
 
 def load(model: type[_Model], entry: LayoutSpec) -> _Model:
