@@ -91,6 +91,8 @@ The keys of a table of data sets, all but `kind` and `columns` with a default:
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar, get_args
@@ -348,10 +350,19 @@ def stems(asked: Sequence[LayoutSpec]) -> list[str]:
         if entry.metric and plain.count(name) > 1:
             name += f"_{file_name(entry.metric)}"
         longer.append(name)
+    return number_repeated(longer)
+
+
+def number_repeated(names: Sequence[str]) -> list[str]:
+    """The names, each of those that come twice with the next number that makes it differ from all others."""
+    counts, taken = Counter(names), set(names)
     different = []
-    for k, name in enumerate(longer, 1):
-        is_twice = longer.count(name) > 1
-        different.append(f"{name}_{longer[:k].count(name)}" if is_twice else name)
+    for name in names:
+        if counts[name] > 1:
+            numbered = (f"{name}_{k}" for k in itertools.count(1))
+            name = next(each for each in numbered if each not in taken)
+            taken.add(name)
+        different.append(name)
     return different
 
 

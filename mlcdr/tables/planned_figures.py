@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
@@ -40,14 +40,20 @@ class PlannedFigure:
     stem: str
 
 
-def plan_figures(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[PlannedFigure]:
-    """Every figure of some entries.
+def plan_figures(results: Results, asked: Sequence[LayoutSpec]) -> list[PlannedFigure]:
+    """Every figure of some entries; where files of two would have one name, it is numbered.
 
     Raises
     ------
     ResultsError
         When a layout cannot be read.
     """
+    planned = list(_list_figures(results, asked))
+    stems = layouts.number_repeated([each.stem for each in planned])
+    return [replace(each, stem=stem) for each, stem in zip(planned, stems, strict=True)]
+
+
+def _list_figures(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[PlannedFigure]:
     for entry, stem in zip(asked, layouts.stems(asked), strict=True):
         layout = open_layout(results, entry).layout
         planned = {"dataset": layout.datasets, "metric": layout.chosen_metrics, "method": results.methods}

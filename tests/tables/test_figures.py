@@ -16,6 +16,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from mlcdr.tables import canvas, figures, layouts
 from mlcdr.tables.axes import mark_powers
+from mlcdr.tables.planned_figures import plan_figures
 from tests.results_folders import (
     PATH,
     PERCENTS,
@@ -426,6 +427,13 @@ def test_the_figures_that_fit_an_experiment(tmp_path):
             render_figure(got, entry, *list_subjects(got, entry)[0])
     names = [path.name for path in figures.write_all(twice, figures.choose_figures(twice)[:1])]
     assert names == [f"heatmap_{d}_A.{e}" for d in ("yeast", "scene") for e in ("svg", "png")]
+
+
+def test_no_figure_overwrites_another(tmp_path):
+    values = {(dataset, "PLST", "f1"): [0.1, 0.2] for dataset in ("d", "d+", "d*")}
+    got = open_results(write_folder(tmp_path, experiment(["d", "d+", "d*"], ["PLST"], ["f1"]), values))
+    planned = plan_figures(got, [entry_of("boxes")])
+    assert [each.stem for each in planned] == ["boxes_d", "boxes_d__1", "boxes_d__2"]
 
 
 def test_what_does_not_go_together(tmp_path):
