@@ -15,7 +15,7 @@ from mlcdr.comparison.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from mlcdr.tables import canvas, figures, layouts
-from mlcdr.tables.axes import mark_powers
+from mlcdr.tables.axes import label_below, mark_powers, mark_values
 from mlcdr.tables.planned_figures import plan_figures
 from tests.results_folders import (
     PATH,
@@ -223,6 +223,13 @@ def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, poi
     labels = [ax.xaxis.label.get_window_extent() for ax in figure.axes[:columns]]
     assert all(left.x1 < right.x0 for left, right in pairwise(labels))
     assert labels[-1].x1 <= figure.bbox.width
+
+
+def test_a_panel_may_have_no_room_for_a_letter():
+    _, (ax, *_) = canvas.new_figure(25, 25, (40, 40))
+    mark_values(ax, ["1", "2", "3"])
+    label_below(ax, "M, L", False)
+    assert ax.get_xlabel().split() == ["M", ",", "L"]
 
 
 # -------------------------------------------------------------------- boxes, bars, times, heat maps
