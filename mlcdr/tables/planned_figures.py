@@ -14,6 +14,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts
+from mlcdr.tables.cells import lacks_any
 from mlcdr.tables.layouts import FigureLayout
 from mlcdr.tables.spot import Spot
 from mlcdr.tables.text_format import shorten_name
@@ -133,11 +134,6 @@ def open_layout(results: Results, entry: LayoutSpec) -> Spot:
 def list_judged(results: Results) -> list[str]:
     """The metrics that are no times."""
     return [metric for metric in results.metrics if not results.metric_facts(metric).is_cost]
-
-
-def lacks_any(results: Results, method: str, paths: Sequence[str]) -> bool:
-    """Whether a method lacks one of some swept parameters."""
-    return any(results.lacks(method, path) for path in paths)
 
 
 def locate_layout(results: Results, entry: LayoutSpec) -> str:
