@@ -7,6 +7,7 @@ ranked on groups of data sets, and a method is ranked in a group if it has resul
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -267,7 +268,11 @@ class Board:
 
     def _facts_of(self, dataset: str) -> Mapping[str, float]:
         parts = [part for part, _ in self.results.parts] or [self.results]
-        return next((facts for part in parts if (facts := dict(part.facts(dataset)))), {})
+        for part in parts:
+            facts = dict(part.facts(dataset))
+            if facts:
+                return facts
+        return {}
 
 
 def make_board(runs: Sequence[StoredRun], memory: pd.DataFrame | None = None) -> Board | None:
@@ -294,7 +299,8 @@ def make_board(runs: Sequence[StoredRun], memory: pd.DataFrame | None = None) ->
         contributed |= set(called.values())
         ours.append(each.rename_methods(called))
     results = joining.join(ours)
-    unlike = {method for each in ours for method in each.methods}.difference(results.methods)
+    named = itertools.chain.from_iterable(each.methods for each in ours)
+    unlike = set(named).difference(results.methods)
     if unlike:
         raise ResultsError(f"stored runs of the board differ in {join_words(sorted(unlike))}")
     specs = {name: spec for name, spec in results.experiment.methods.items() if name in results.with_results}

@@ -21,6 +21,7 @@ from mlcdr.results.manifest import Manifest
 from mlcdr.results.results import Results, import_results
 from tools.entries import methods_of_other_code
 from tools.shell import importing_own_methods, run_script
+from tools.store import shorten
 
 _ADVICE = (
     "run the row again with --fresh, by the class that is committed and with the two variables of "
@@ -66,7 +67,7 @@ def _show_means(results: Results) -> pd.Series:
     """Data set, method, metric → the mean as the record has it; without costs, which differ from run to run."""
     summary = results.summary.astype(dict.fromkeys(_CELL, object))
     costs = [metric for metric in results.metrics if results.metric_facts(metric).is_cost]
-    return summary[~summary["metric"].isin(costs)].set_index(_CELL)["mean"].map("{:.6g}".format)
+    return summary[~summary["metric"].isin(costs)].set_index(_CELL)["mean"].map(shorten)
 
 
 def main() -> int:

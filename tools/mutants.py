@@ -306,10 +306,11 @@ def changed_statements(source: str, mutant: str) -> set[int]:
         if tag != "equal":
             changed.update(range(start + 1, max(end, start + 1) + 1))
     statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+    ranges = [range(node.lineno, (node.end_lineno or 0) + 1) for node in statements]
     found: set[int] = set()
     for line in changed:
-        around = [range(node.lineno, (node.end_lineno or 0) + 1) for node in statements]
-        found |= {*min((each for each in around if line in each), key=len, default=range(line, line + 1))}
+        around = [each for each in ranges if line in each]
+        found.update(min(around, key=len, default=range(line, line + 1)))
     return found
 
 

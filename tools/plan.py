@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from mlcdr.data.sources import how_to_get
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.yaml_reader import dump_line
 from mlcdr.papers import printed, recipes, stored
 from mlcdr.papers.recipes import SMALL, Recipe, Step
 from mlcdr.results.joining import LARGE
@@ -127,7 +127,7 @@ def _leave_out(run: PlannedRun, experiment: Experiment, too_long: tuple[str, ...
     if long:
         lacks.append(f"{', '.join(long)}: only with --all")
     left = [spec.plain() for spec in experiment.datasets if spec.name not in (*absent, *long)]
-    step = replace(run.step, overrides=(*run.step.overrides, f"datasets={json.dumps(left)}"))
+    step = replace(run.step, overrides=(*run.step.overrides, f"datasets={dump_line(left)}"))
     return replace(run, step=step, lacks=tuple(lacks), possible=bool(left))
 
 

@@ -507,7 +507,8 @@ def claims() -> str:
     ]
     for paper, rows in known.items():
         source = _authors(paper)
-        counts = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
+        given = [row["verdict"] for row in rows]
+        counts = map(given.count, VERDICTS)
         parts.append(f"| [{source}](#{_slug(source)}) | {' | '.join(map(str, counts))} | {len(rows)} |")
     waiting = sum(row["gives"].startswith(WAITING) for row in itertools.chain(*known.values()))
     if waiting:

@@ -20,7 +20,6 @@ from functools import cache
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import checkout_folder
@@ -103,7 +102,7 @@ def renewed_checksums(run: StoredRun, before: Mapping[str, list[str]], lacking: 
     Those that are not at hand (`lacking`) are left out.
     """
     found = {}
-    part = part_of(run.experiment)
+    part = run.experiment.splits.part
     for spec in run.experiment.datasets:
         name = spec.short_name(part)
         if spec.name in lacking or name not in run.manifest.datasets:
@@ -117,16 +116,11 @@ def renewed_checksums(run: StoredRun, before: Mapping[str, list[str]], lacking: 
     return found
 
 
-def part_of(experiment: Experiment) -> Any:
-    """Which part of its data sets an experiment reads."""
-    return "predefined" if experiment.splits.kind == "predefined" else "full"
-
-
 def read_data_of(checkout: Path, runs: Iterable[StoredRun], lacking: Collection[str] = ()) -> dict[str, list[str]]:
     """The data sets of some runs, read by the code of another checkout; not those that are not at hand."""
     asked = []
     for run in runs:
-        part = part_of(run.experiment)
+        part = run.experiment.splits.part
         asked += [(each.name, part, each.params) for each in run.experiment.datasets if each.name not in lacking]
     command = [sys.executable, "-c", _READ]
     given = json.dumps(asked)

@@ -181,7 +181,7 @@ def _write_summary(folder: Path, results: Results) -> None:
     header = ["dataset", "method", *results.swept, "metric", "mean", "std", "se", "n"]
     cells = results.summary[header].astype(object)
     for name in ("mean", "std", "se"):
-        cells[name] = cells[name].map(_shorten)
+        cells[name] = cells[name].map(shorten)
     write_atomically(folder / "summary.csv", format_csv(header, cells.to_numpy().tolist()))
 
 
@@ -196,12 +196,13 @@ def _write_choices(folder: Path, results: Results) -> None:
 def _write_comparison(folder: Path, cells: list[pd.DataFrame], facts: dict[str, Any]) -> None:
     compared = pd.concat([pd.DataFrame(columns=COLUMNS), *(each[COLUMNS] for each in cells)]).astype(object)
     for name in ("ours", "se", "difference", "z"):
-        compared[name] = compared[name].map(_shorten)
+        compared[name] = compared[name].map(shorten)
     write_atomically(folder / "comparison.csv", format_csv(COLUMNS, compared.to_numpy().tolist()))
     write_atomically(folder / "manifest.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
-def _shorten(value: float) -> str:
+def shorten(value: float) -> str:
+    """A number as the record has it: six digits, nothing for NaN."""
     return "" if math.isnan(value) else f"{value:.6g}"
 
 

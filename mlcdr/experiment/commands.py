@@ -28,10 +28,15 @@ def place_commands(data: dict[str, Any], folder: Path) -> None:
 
 def change_folders(data: dict[str, Any], change: Callable[[Any], Any]) -> None:
     """Change the folder of each command in plain data (in place); the change gets None where there is none."""
+    for written in _list_written(data):
+        _change(written, change)
+
+
+def _list_written(data: dict[str, Any]) -> Iterator[Any]:
+    """The methods in plain data, and the values of each swept path."""
     for key in ("methods", "sweep"):
         named = data.get(key)
-        for written in named.values() if isinstance(named, dict) else ():
-            _change(written, change)
+        yield from named.values() if isinstance(named, dict) else ()
 
 
 def without_folders(plain: Any) -> Any:
@@ -77,13 +82,17 @@ def runs_command(spec: MethodSpec) -> bool:
     return any(found)
 
 
-def has_commands(plain: Any) -> bool:
-    """Whether plain data have a command."""
+def has_commands(data: dict[str, Any]) -> bool:
+    """Whether the methods or the sweep of plain data have a command."""
+    return any(map(_has_command, _list_written(data)))
+
+
+def _has_command(plain: Any) -> bool:
     if isinstance(plain, list):
-        return any(has_commands(each) for each in plain)
+        return any(map(_has_command, plain))
     if not isinstance(plain, dict):
         return False
-    return not _names().isdisjoint(plain) or any(has_commands(each) for each in plain.values())
+    return not _names().isdisjoint(plain) or any(map(_has_command, plain.values()))
 
 
 def refuse_commands(experiment: Experiment, methods: Collection[str] | None = None) -> None:

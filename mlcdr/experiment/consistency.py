@@ -79,6 +79,7 @@ def check(draft: Draft, datasets: Sequence[str], check_layouts: LayoutCheck | No
     _check_labelled(draft)
     for varied in list_varied(draft.sweep, draft.methods()):
         _check_varied(varied, draft)
+    _check_doubled(draft)
     if check_layouts is not None:
         _report_layouts(draft, len(datasets), check_layouts)
 
@@ -206,6 +207,20 @@ def _check_varied(varied: Varied, draft: Draft) -> None:
         text = f"the method {name} sets {varied.parameter} itself; leave it out there, or do not vary it"
         draft.add(varied.here, text)
     _check_values(varied, draft, find_wrong_values)
+
+
+def _check_doubled(draft: Draft) -> None:
+    """No two paths may lead to one parameter, as a path with the number of the only feature step and one without do."""
+    paths: dict[Any, str] = {}
+    for varied in list_varied(draft.sweep, draft.methods()):
+        for name, spec in varied.among.items():
+            found = spec.component_at(varied.path)
+            if found is None:
+                continue
+            component, keys, number = found
+            first = paths.setdefault((name, component.family, keys, number), varied.path)
+            if first != varied.path:
+                draft.add(varied.here, f"leads to the same parameter as {first}; leave one of the two out")
 
 
 def _check_values(varied: Varied, draft: Draft, find: Callable[[Component], Iterable[tuple[Any, str]]]) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlcdr.experiment.new_config import choose_learner, name_method, read_parts
+from mlcdr.experiment.model import file_name
+from mlcdr.experiment.new_config import choose_learner, name_methods, read_parts
 from mlcdr.experiment.shipped import find_config
-from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.experiment.yaml_reader import dump_line, read_yaml
 from mlcdr.methods import registry
 
 _SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0]
@@ -27,22 +27,21 @@ def choose_methods(config: Path, wanted: Sequence[str]) -> list[str]:
     Raises
     ------
     UserError
-        When there is no such config, method or component.
+        When there is no such config, method or component, or two methods have one name.
     """
     written = _as_mapping(read_yaml(find_config(config)).data)
     known = _as_mapping(written.get("methods"))
     defaults = _as_mapping(written.get("defaults"))
     methods: dict[str, Any] = {}
-    for each in wanted:
-        if each in known:
-            methods[each] = known[each]
-        else:
-            methods[name_method(each)] = _complete_method(read_parts(each), defaults)
-    changes = [f"methods={json.dumps(methods)}"]
+    for name, each in name_methods(wanted, known).items():
+        methods[name] = known[each] if each in known else _complete_method(read_parts(each), defaults)
+    changes = [f"methods={dump_line(methods)}"]
     if written.get("against") not in list(methods):  # a list, as what is written may be one, which has no hash
         changes.append("against=")  # the method that others are compared with is not among these
-    names = [re.sub(r"\W+", "_", name).strip("_").lower() for name in methods]
-    return [*changes, f"name={'_'.join([str(written.get('name')), *names])}"]
+    if written.get("name"):
+        names = [re.sub(r"\W+", "_", name).strip("_").lower() for name in methods]
+        changes.append(f"name={file_name('_'.join([str(written['name']), *names]))}")
+    return changes
 
 
 def _complete_method(parts: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

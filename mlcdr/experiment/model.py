@@ -5,6 +5,7 @@ them from YAML and checks how they fit together.
 """
 
 import contextlib
+import hashlib
 import itertools
 import json
 import math
@@ -41,6 +42,7 @@ LABELLED = "splits.labelled"
 """The one thing besides the parameters of methods that can be swept."""
 
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
+_LONGEST = 100  # bytes of a part of a file's name
 
 
 def folder_name(name: str) -> str:
@@ -54,6 +56,15 @@ def folder_name(name: str) -> str:
         right = "letters, digits, `_`, `-`, `.`, beginning with a letter or digit and ending with no dot"
         raise ValueError(f"{name!r} cannot name the results folder; use {right}")
     return name
+
+
+def file_name(text: str) -> str:
+    """`text` as part of a file's name: other than letters, digits, `.`, `-` and `_` becomes `_`; a long one is cut."""
+    plain = re.sub(r"[^\w.-]", "_", text)
+    if len(plain.encode()) <= _LONGEST:
+        return plain
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{plain[: _LONGEST // 4]}-{digest}"  # a letter has four bytes at most
 
 
 def _filled(value: object) -> object:

@@ -60,7 +60,7 @@ def write_config(
         When a name is unknown, the labels of a table are not given, or the parts of a method do not go together.
     """
     entries = read_data_sets(datasets, labels)
-    rows = {name_method(method): _read_method(method) for method in methods}
+    rows = {name: _read_method(method) for name, method in name_methods(methods).items()}
     has_gaps = any(entry.has_gaps for entry in entries)
     if has_gaps:
         for parts in rows.values():
@@ -161,8 +161,25 @@ def _read_table(name: str, labels: Any) -> WrittenDataSet:
 # -------------------------------------------------------------------- methods
 
 
-def name_method(written: str) -> str:
-    """The name of a method in the config and the results: its classes."""
+def name_methods(methods: Sequence[str], known: Collection[str] = ()) -> dict[str, str]:
+    """The name of each method in the config and the results → what is written: one of a config's, or components.
+
+    Raises
+    ------
+    UserError
+        When two have one name, or a component is unknown or cannot be imported.
+    """
+    named: dict[str, str] = {}
+    for written in methods:
+        name = written if written in known else _name_method(written)
+        if name in named:
+            raise UserError(f"two methods are called {name!r} ({named[name]}, {written}); results are kept by the name")
+        named[name] = written
+    return named
+
+
+def _name_method(written: str) -> str:
+    """The classes of a method."""
     classes = [registry.class_name(*_read_component(part.strip())) for part in written.split("+")]
     return " + ".join(classes)
 

@@ -104,7 +104,7 @@ def _step(node: Any, path: KeyPath, rest: str) -> tuple[Any, str]:
     """The first key or index of `rest` in `node`, and what remains of it."""
     step, _, remains = rest.partition(".")
     if isinstance(node, list):
-        if not (step.isascii() and step.isdigit() and int(step[:9]) < len(node)):
+        if not (step.isascii() and step.isdigit() and len(step) < 10 and int(step) < len(node)):
             items = f"a list of {len(node)} items, numbered from 0"
             raise ValueError(f"{dotted(path)} is {items}; it has no item {step!r}")
         return int(step), remains

@@ -133,7 +133,7 @@ def _spell(name: str, numbers: object) -> Any:
     right, make = SHORT_FORMS[name]
     values = None
     if isinstance(numbers, list | tuple) and all(type(number) in (int, float) for number in numbers):
-        with contextlib.suppress(TypeError):  # too many numbers, or too few
+        with contextlib.suppress(TypeError, OverflowError):  # too many numbers, or too few; one beyond any float
             values = make(*numbers)
     if values is None:
         raise ValueError(f"must be `{name}: {right}")

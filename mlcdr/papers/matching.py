@@ -14,6 +14,7 @@ import pandas as pd
 
 from mlcdr.experiment.grouping import group_pairs
 from mlcdr.experiment.model import LABELLED, Experiment, value_text
+from mlcdr.methods.component import Component
 from mlcdr.papers.judging import FEWEST, Rules
 from mlcdr.papers.printed import read_settings
 from mlcdr.results.results import Results
@@ -117,7 +118,15 @@ def _fixed(experiment: Experiment, method: str, path: str) -> str:
     if found is None:
         return ""
     component, parameter, *_ = found
-    return str(component.params.get(".".join(parameter), ""))
+    return str(_value(component, ".".join(parameter)))
+
+
+def _value(component: Component, path: str) -> Any:
+    """What is written of a parameter of a component, or of a component in it; empty if nothing is."""
+    for name, part in component.parts().items():
+        if path.startswith(f"{name}."):
+            return _value(part, path.removeprefix(f"{name}."))
+    return component.params.get(path, "")
 
 
 def are_same_amount(ours: str, theirs: str) -> bool:

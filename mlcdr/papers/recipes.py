@@ -19,7 +19,6 @@ The configs are those of the source checkout, or, in an installed package, its o
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from mlcdr.experiment.loading import load_experiment
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.experiment.shipped import shipped_folder
 from mlcdr.experiment.splits import FromFile
+from mlcdr.experiment.yaml_reader import dump_line
 from mlcdr.papers import printed
 from mlcdr.papers.printed import full_name, plain_name
 from mlcdr.results.joining import LARGE
@@ -293,7 +293,7 @@ def _small(recipe: Recipe) -> Step:
     most = max(_MAX_VALUES, min(sizes.values()))
     kept = [name for name, size in sizes.items() if size <= most]
     datasets = [spec.plain() for spec in experiment.datasets if spec.name in kept]
-    changes = [f"datasets={json.dumps(datasets)}", f"name={experiment.name}_{SMALL}"]
+    changes = [f"datasets={dump_line(datasets)}", f"name={experiment.name}_{SMALL}"]
     reduced = [f"{len(kept)} of {len(sizes)} data sets ({', '.join(kept)})"]
     repeats = experiment.splits.repeats
     if repeats > 1:

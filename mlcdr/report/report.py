@@ -32,7 +32,6 @@ from mlcdr.comparison.place import Place, place_methods
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.commands import has_commands
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.papers import board, published
 from mlcdr.papers.printed import tables_behind
 from mlcdr.report import sheets
@@ -187,7 +186,7 @@ def _join(value: Any) -> str:
 def _repeat(folder: Path, experiment: Experiment, manifest: Manifest) -> dict[str, str]:
     """The commands that repeat the experiment, and that fill in what is missing."""
     path = folder / "experiment.yaml"
-    trust = " --trust" if has_commands(read_yaml(path).data) else ""
+    trust = " --trust" if has_commands(experiment.resolved()) else ""
     run = f"mlcdr run {shlex.quote(str(path))}{trust} --out"
     versions = {"mlcdr": manifest.mlcdr, **manifest.packages}
     packages = [f"{name}=={version}" for name, version in versions.items() if version]

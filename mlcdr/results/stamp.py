@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mlcdr.errors import ResultsError
+from mlcdr.experiment.yaml_reader import RESOLVED
 from mlcdr.results.record_file import NoRecord, fetch, reading
 from mlcdr.results.store import EXPORTS
 from mlcdr.whole_files import is_regular_file
 
 _Read = TypeVar("_Read")
-_CONFIG = "experiment.yaml"
 _EXPORTS = [name for name in EXPORTS if name != "report.html"]  # which is made of the others
 
 
@@ -59,7 +59,7 @@ class Stamp:
 
 def _list_files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
     exports = [folder / name for name in _EXPORTS]
-    for path in [folder / _CONFIG, *sorted(folder.glob("trials*.sqlite")), *exports]:
+    for path in [folder / RESOLVED, *sorted(folder.glob("trials*.sqlite")), *exports]:
         try:
             found = os.lstat(path)
         except OSError:
@@ -69,7 +69,7 @@ def _list_files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
 
 def _hash(folder: Path) -> int:
     found: list[Any] = []
-    files = [folder / _CONFIG]
+    files = [folder / RESOLVED]
     try:
         found += _list_trials(folder)
     except NoRecord:

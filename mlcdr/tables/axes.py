@@ -124,8 +124,8 @@ def label_below(ax: Axes, label: str, parse_math: bool) -> None:
 
 
 def count_letters(ax: Axes) -> int:
-    """How many letters go side by side below the panel."""
-    return int(_LETTERS * ax.bbox.width / ax.figure.dpi)
+    """How many letters go side by side below the panel; one at least."""
+    return max(1, int(_LETTERS * ax.bbox.width / ax.figure.dpi))
 
 
 def _choose_ticks(places: ArrayLike, names: Sequence[str], room: int) -> list[int]:

@@ -25,6 +25,11 @@ def lacks_all(results: Results, method: str, paths: Iterable[str]) -> bool:
     return all(results.lacks(method, path) for path in paths)
 
 
+def lacks_any(results: Results, method: str, paths: Iterable[str]) -> bool:
+    """Whether a method lacks one of some swept parameters."""
+    return any(results.lacks(method, path) for path in paths)
+
+
 def clear_absent(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
     """The cells with `""` for swept parameters that their methods do not have, as scores and summary have it."""
     own = cells.copy()

@@ -23,10 +23,11 @@ from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.tables.axes import place_values
 from mlcdr.tables.canvas import STYLE, Drawing, add_legend, new_figure, write_drawings, write_heading
+from mlcdr.tables.cells import lacks_any
 from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TIMES
 from mlcdr.tables.panels import draw_panel
-from mlcdr.tables.planned_figures import lacks_any, list_judged, locate_layout, open_layout, plan_figures
+from mlcdr.tables.planned_figures import list_judged, locate_layout, open_layout, plan_figures
 from mlcdr.tables.spot import Spot
 from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name
 

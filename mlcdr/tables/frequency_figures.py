@@ -33,7 +33,8 @@ def write_all(results: Results, labels: pd.DataFrame) -> list[Path]:
 
 def draw_all(results: Results, labels: pd.DataFrame) -> Iterator[Drawing]:
     """The figure of each data set and metric; a method has one colour in all, also where another one is missing."""
-    names = labels["method"].unique() if results.swept else results.methods
+    planned = () if results.swept else results.methods
+    names = dict.fromkeys([*planned, *labels["method"]])
     numbers = {name: k for k, name in enumerate(names)}
     for (dataset, metric), cells in group(labels, ["dataset", "metric"]):
         title = f"{results.name}: {metric} by label, {dataset}"
@@ -47,6 +48,7 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int, numbers
     """A point for each label and method, and a line through the means of labels that are about as frequent."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.add_subplot()
+    shown = {}
     for method, points in cells.groupby("method", sort=False, observed=True):
         k = numbers[method]
         xy = points[["frequency", "value"]].to_numpy()
@@ -60,7 +62,8 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int, numbers
         )
         groups = np.array_split(xy, min(_BINS, len(xy)))
         means = np.array([group.mean(axis=0) for group in groups])
-        axes.plot(*means.T, label=method.replace("$", r"\$"), **styles.curve(k))
+        label = method.replace("$", r"\$")
+        (shown[label],) = axes.plot(*means.T, label=label, **styles.curve(k))
     least, most = cells["frequency"].min(), cells["frequency"].max()
     if 0 < 10 * least < most:
         axes.set_xscale("log")
@@ -70,7 +73,7 @@ def _draw(cells: pd.DataFrame, dataset: str, metric: str, n_labels: int, numbers
     axes.set_xlabel("share of instances that have the label")
     axes.set_ylabel(metric.replace("_", " "))
     axes.set_title(dataset, parse_math=False)
-    figure.legend(loc="outside right upper")
+    figure.legend(list(shown.values()), list(shown), loc="outside right upper")
     count = min(_BINS, n_labels)
     figure.supxlabel(f"Points: labels; lines: means of {count} groups of labels of similar frequency")
     return figure

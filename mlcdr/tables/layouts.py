@@ -91,8 +91,8 @@ The keys of a table of data sets, all but `kind` and `columns` with a default:
 
 from __future__ import annotations
 
-import hashlib
-import re
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar, get_args
@@ -102,6 +102,7 @@ import pydantic
 from mlcdr.data.files import is_file
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import Experiment, LayoutSpec, value_text
+from mlcdr.experiment.model import file_name as file_name
 from mlcdr.experiment.problems import KeyPath, Strict, problems_of
 from mlcdr.experiment.yaml_reader import Document, read_yaml, read_yaml_text
 from mlcdr.tables.patterns import Formulas, naming
@@ -329,8 +330,6 @@ class DatasetsLayout(_Layout):
     notes: tuple[Note, ...] = ()
 
 
-_LONGEST = 100  # bytes of a part of a file's name
-
 _Model = TypeVar("_Model", bound=_Layout)
 
 
@@ -352,20 +351,20 @@ def stems(asked: Sequence[LayoutSpec]) -> list[str]:
         if entry.metric and plain.count(name) > 1:
             name += f"_{file_name(entry.metric)}"
         longer.append(name)
+    return number_repeated(longer)
+
+
+def number_repeated(names: Sequence[str]) -> list[str]:
+    """The names, each of those that come twice with the next number that makes it differ from all others."""
+    counts, taken = Counter(names), set(names)
     different = []
-    for k, name in enumerate(longer, 1):
-        is_twice = longer.count(name) > 1
-        different.append(f"{name}_{longer[:k].count(name)}" if is_twice else name)
+    for name in names:
+        if counts[name] > 1:
+            numbered = (f"{name}_{k}" for k in itertools.count(1))
+            name = next(each for each in numbered if each not in taken)
+            taken.add(name)
+        different.append(name)
     return different
-
-
-def file_name(text: str) -> str:
-    """`text` as part of a file's name: other than letters, digits, `.`, `-` and `_` becomes `_`; a long one is cut."""
-    plain = re.sub(r"[^\w.-]", "_", text)
-    if len(plain.encode()) <= _LONGEST:
-        return plain
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{plain[: _LONGEST // 4]}-{digest}"  # a letter has four bytes at most
 
 
 def load(model: type[_Model], entry: LayoutSpec) -> _Model:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts
+from mlcdr.tables.cells import lacks_any
 from mlcdr.tables.layouts import FigureLayout
 from mlcdr.tables.spot import Spot
 from mlcdr.tables.text_format import shorten_name
@@ -40,14 +41,20 @@ class PlannedFigure:
     stem: str
 
 
-def plan_figures(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[PlannedFigure]:
-    """Every figure of some entries.
+def plan_figures(results: Results, asked: Sequence[LayoutSpec]) -> list[PlannedFigure]:
+    """Every figure of some entries; where files of two would have one name, it is numbered.
 
     Raises
     ------
     ResultsError
         When a layout cannot be read.
     """
+    planned = list(_list_figures(results, asked))
+    stems = layouts.number_repeated([each.stem for each in planned])
+    return [replace(each, stem=stem) for each, stem in zip(planned, stems, strict=True)]
+
+
+def _list_figures(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[PlannedFigure]:
     for entry, stem in zip(asked, layouts.stems(asked), strict=True):
         layout = open_layout(results, entry).layout
         planned = {"dataset": layout.datasets, "metric": layout.chosen_metrics, "method": results.methods}
@@ -127,11 +134,6 @@ def open_layout(results: Results, entry: LayoutSpec) -> Spot:
 def list_judged(results: Results) -> list[str]:
     """The metrics that are no times."""
     return [metric for metric in results.metrics if not results.metric_facts(metric).is_cost]
-
-
-def lacks_any(results: Results, method: str, paths: Sequence[str]) -> bool:
-    """Whether a method lacks one of some swept parameters."""
-    return any(results.lacks(method, path) for path in paths)
 
 
 def locate_layout(results: Results, entry: LayoutSpec) -> str:

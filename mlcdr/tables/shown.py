@@ -1,4 +1,4 @@
-"""What a notebook shows as HTML, and `print` as text."""
+"""How wide the terminal is, and what is shown in it and in a notebook."""
 
 from __future__ import annotations
 

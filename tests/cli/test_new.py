@@ -126,6 +126,7 @@ def test_a_data_set_that_must_be_fetched_is_noted(monkeypatch: pytest.MonkeyPatc
     ("flags", "told"),
     [
         (["-m", "plts"], "unknown component 'plts'; did you mean 'plst'?"),
+        (["-m", "ridge", "-m", "learner:ridge"], "two methods are called 'Ridge' (ridge, learner:ridge)"),
         (["-m", "plst+occa"], "two components for the label_space"),
         (["-m", "kernel_cplst+ridge"], "has no kernel"),
         (["-m", "nowhere.Thing"], "cannot be imported"),

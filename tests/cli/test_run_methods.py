@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from mlcdr.experiment.loading import load_recorded
+from mlcdr.errors import UserError
+from mlcdr.experiment.loading import load_experiment, load_recorded
+from mlcdr.experiment.method_choice import choose_methods
 from mlcdr.experiment.yaml_reader import dump_yaml
 from tests import small
 from tests.small import Outcome
@@ -86,6 +89,23 @@ def test_a_config_without_defaults_gives_a_learner_that_suits(board: Path, mlcdr
     assert done.code == 0, done.err
     (spec,) = load_recorded(Path("results/small_mine/experiment.yaml")).methods.values()
     assert spec.plain() == {"label_space": "own_rows.Mine", "learner": "least_squares"}
+
+
+def test_a_method_stays_what_it_is_and_its_folder_gets_a_name(board: Path) -> None:
+    method = {"learner": {"sklearn.linear_model.RidgeClassifier": {"tol": math.inf}}}
+    names = [f"Number {k} of all the methods 😀" for k in range(8)]
+    config = small.plain(board.parent / "data/tiny.arff", sweep={}, methods=dict.fromkeys(names, method))
+    board.write_text(dump_yaml(config))
+    experiment = load_experiment(board, choose_methods(board, names), instances=False)
+    assert experiment.name.startswith("small_number_0")
+    assert experiment.methods[names[7]].plain() == method
+    board.write_text(dump_yaml(config | {"name": None}))
+    assert "name" not in [change.partition("=")[0] for change in choose_methods(board, names)]
+
+
+def test_two_methods_of_one_name_are_refused(board: Path) -> None:
+    with pytest.raises(UserError, match=r"two methods are called 'plain'"):
+        choose_methods(board, ["plain", "plain"])
 
 
 def test_what_is_no_method_is_refused_in_a_line(board: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -114,14 +114,17 @@ def test_winners_and_thirds_as_counted_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_method_has_one_colour_in_all_figures(tmp_path: Path) -> None:
-    rows = ["d,A,0,a,f1,0.5,0.5", "d,B,0,a,f1,0.4,0.5", "d,B,0,a,average_precision,0.4,0.5"]
+    rows = ["d,_C,0,a,f1,0.3,0.5", "d,A,0,a,f1,0.5,0.5", "d,B,0,a,f1,0.4,0.5", "d,B,0,a,average_precision,0.4,0.5"]
     (tmp_path / "labels.csv").write_text("\n".join(["dataset,method,split,label,metric,value,frequency", *rows]))
     results: Any = SimpleNamespace(name="mine", methods=("failed", "A", "B"), swept=())
     of_labels = read_label_scores(tmp_path)
     assert of_labels is not None
-    of_f1, without_a = (drawn.figure.axes[0] for drawn in frequency_figures.draw_all(results, of_labels))
+    figures_of = [drawn.figure for drawn in frequency_figures.draw_all(results, of_labels)]
+    of_f1, without_a = (figure.axes[0] for figure in figures_of)
     shown = {line.get_label(): line.get_color() for line in of_f1.lines[1::2]}
-    assert shown == {"A": styles.colour(1), "B": styles.colour(2)}, "that of the config, as in other figures"
+    config = {"A": styles.colour(1), "B": styles.colour(2)}
+    assert shown == {"_C": styles.colour(3), **config}, "that of the config, as in other figures"
+    assert [text.get_text() for text in figures_of[0].legends[0].get_texts()] == list(shown)
     assert without_a.lines[1].get_color() == shown["B"]
 
 

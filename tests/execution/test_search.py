@@ -51,6 +51,8 @@ def test_a_finite_grid_is_drawn_without_repetition() -> None:
     assert len({repr(p) for p in points}) == 11
     whole = search("grid", grid=grid).candidates(1)
     assert search("random", 12, grid).candidates(1) == search("random", 99, grid).candidates(1) == whole
+    with pytest.raises(ValueError, match=r"must be `uniform: \[from, to\]`"):
+        search("random", 12, {"x": {"uniform": [0, 10**400]}})
     narrow = {"x": {"uniform": [1, 1.0000001]}}  # has two numbers of six digits: the ends
     assert 1 <= len(search("random", 60, narrow).candidates(1)) <= 2
 

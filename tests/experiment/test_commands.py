@@ -12,7 +12,7 @@ import mlcdr
 from mlcdr.errors import ConfigError
 from mlcdr.execution import runner
 from mlcdr.experiment import keys
-from mlcdr.experiment.commands import refuse_commands, runs_command, without_folders
+from mlcdr.experiment.commands import has_commands, refuse_commands, runs_command, without_folders
 from mlcdr.experiment.loading import experiment_from, load_experiment
 from tests import small
 from tests.small import Outcome
@@ -122,6 +122,7 @@ def test_a_method_or_a_data_set_may_be_called_external(tmp_path: Path) -> None:
     arff = small.write_dataset(tmp_path, "external")
     experiment = experiment_from(small.plain(arff, sweep={}, methods={"external": {"learner": "ridge"}}))
     refuse_commands(experiment)
+    assert not has_commands(experiment.resolved())
     assert not runs_command(experiment.methods["external"])
     assert experiment.methods["external"].plain() == {"learner": "ridge"}
 

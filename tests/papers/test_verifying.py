@@ -134,6 +134,14 @@ def test_a_cell_without_a_number_is_not_run_only_if_the_config_would_give_it(res
     assert not found.reaches("1")
 
 
+def test_a_parameter_of_a_component_in_a_component_is_found(tmp_path: Path) -> None:
+    config = experiment(["yeast"], ["PLST"], ["f1"])
+    config["methods"]["PLST"] = {"learner": {"binary_relevance": {"estimator": {"ridge": {"alpha": 0.5}}}}}
+    results = open_results(write_folder(tmp_path / "trial", config, {("yeast", "PLST", "f1"): (0.2, 0.01, 4)}))
+    cells = "dataset,method,learner.estimator.alpha,metric,value,spread\nyeast,PLST,0.5,f1,0.2,0.01\n"
+    assert verdicts(results, write(tmp_path, cells)) == ["agrees"]
+
+
 @pytest.mark.parametrize(
     ("judge", "verdict"),
     [

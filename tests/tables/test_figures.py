@@ -15,7 +15,8 @@ from mlcdr.comparison.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from mlcdr.tables import canvas, figures, layouts
-from mlcdr.tables.axes import mark_powers
+from mlcdr.tables.axes import label_below, mark_powers, mark_values
+from mlcdr.tables.planned_figures import plan_figures
 from tests.results_folders import (
     PATH,
     PERCENTS,
@@ -224,6 +225,13 @@ def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, poi
     assert labels[-1].x1 <= figure.bbox.width
 
 
+def test_a_panel_may_have_no_room_for_a_letter():
+    _, (ax, *_) = canvas.new_figure(25, 25, (40, 40))
+    mark_values(ax, ["1", "2", "3"])
+    label_below(ax, "M, L", False)
+    assert ax.get_xlabel().split() == ["M", ",", "L"]
+
+
 # -------------------------------------------------------------------- boxes, bars, times, heat maps
 
 ALPHA = "learner.alpha"
@@ -426,6 +434,13 @@ def test_the_figures_that_fit_an_experiment(tmp_path):
             render_figure(got, entry, *list_subjects(got, entry)[0])
     names = [path.name for path in figures.write_all(twice, figures.choose_figures(twice)[:1])]
     assert names == [f"heatmap_{d}_A.{e}" for d in ("yeast", "scene") for e in ("svg", "png")]
+
+
+def test_no_figure_overwrites_another(tmp_path):
+    values = {(dataset, "PLST", "f1"): [0.1, 0.2] for dataset in ("d", "d+", "d*")}
+    got = open_results(write_folder(tmp_path, experiment(["d", "d+", "d*"], ["PLST"], ["f1"]), values))
+    planned = plan_figures(got, [entry_of("boxes")])
+    assert [each.stem for each in planned] == ["boxes_d", "boxes_d__1", "boxes_d__2"]
 
 
 def test_what_does_not_go_together(tmp_path):

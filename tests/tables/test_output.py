@@ -11,6 +11,7 @@ def test_stems_are_unique():
     asked = [entry_of(each) for each in ("a/b", *c[:2], "d/e.yaml")]
     assert layouts.stems(asked) == ["a_b", "c_x", "c_y", "e"]
     assert layouts.stems([entry_of(c[2])] * 2) == ["c_f1_of_a_b__1", "c_f1_of_a_b__2"]
+    assert layouts.stems([entry_of({"layout": name}) for name in ("e", "e", "e_1.yaml")]) == ["e_2", "e_3", "e_1"]
 
 
 def test_a_file_is_replaced_whole_or_left_alone(tmp_path, monkeypatch):

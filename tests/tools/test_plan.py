@@ -1,6 +1,5 @@
 """What the record runs: all that can be had, the longest first, with all cores busy to the end."""
 
-import json
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mlcdr.experiment.overrides import read_setting
 from mlcdr.papers import recipes
 from mlcdr.papers.printed import list_tables
 from mlcdr.papers.recipes import Step
@@ -48,7 +48,7 @@ def test_what_takes_hours_is_left_out(tmp_path, monkeypatch):
         assert not some or name in planned or recipes.recipes()[name].variant == "as_stated"
         if name in planned:
             assert planned[name].lacks == (f"{', '.join(some)}: only with --all",)
-            kept = json.loads(planned[name].step.overrides[-1].removeprefix("datasets="))
+            _, kept = read_setting(planned[name].step.overrides[-1])
             assert [*kept, *some] == [spec.name for spec in recipes.recipes()[name].outline.datasets]
         assert name in recipes.recipes()
 

@@ -19,6 +19,8 @@ Both sides must choose, measure and predict the same.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from mlcdr.data.dataset import load_dataset
@@ -59,7 +61,9 @@ def choices_by_loops(X, Y, component, k, n_features):
     """Order, parents and features, with labels by themselves (the component is of −1, 0, 1)."""
     K = Y.shape[1]
     live = [0 < y.sum() < len(y) for y in Y.T]
-    given = np.array([[cmi(Y[:, i], Y[:, j], component) if i != j else 0 for j in range(K)] for i in range(K)])
+    given = np.zeros((K, K))
+    for i, j in itertools.permutations(range(K), 2):
+        given[i, j] = cmi(Y[:, i], Y[:, j], component)
     order, scores = [first_best(given.sum(axis=0))], np.zeros(K)
     while len(order) < K:
         scores += given[order[-1]]
@@ -104,7 +108,9 @@ def occ():
     y, given = Y[:, j], parents[j][:3]
 
     def first_five():
-        relevance = np.array([mi(x, y) + np.mean([cmi(y, Y[:, k], x) for k in given]) for x in columns.T])
+        relevance = np.zeros(d)
+        for c, x in enumerate(columns.T):
+            relevance[c] = mi(x, y) + np.mean([cmi(y, Y[:, k], x) for k in given])
         added, chosen, scores = np.zeros(d), [], relevance
         for m in range(5):
             chosen.append(first_best(np.where(np.isin(np.arange(d), chosen), -np.inf, scores)))
@@ -116,7 +122,8 @@ def occ():
     assert chosen == selector.select(j, given)[:5].tolist()
     per_triple = loop / ((len(given) + 5) * d)
     of_order = K * (K - 1) / 2 * d + K**3 / 6
-    of_parents = sum(len(pa) * (place - len(pa) / 2) for place, pa in enumerate(parents[j] for j in order))
+    in_order = [parents[j] for j in order]
+    of_parents = sum(len(pa) * (place - len(pa) / 2) for place, pa in enumerate(in_order))
     of_features = sum((len(pa) + round(0.8 * d)) * d for pa in parents)
     whole = per_triple * (of_order + of_parents + of_features)
     return Ratio("a loop / OCC's choices, as the text has them", whole, cost, at_least=20)
@@ -140,11 +147,8 @@ def program():
     axis = np.linalg.svd(rows, full_matrices=False)[2][:1]
     codes = discretised(rows @ axis.T, "published_code").astype(np.int64)[:, 0] + 1
     component = 8 * codes  # room for two labels beside it
-    loop, expected = timed(
-        lambda: choices_by_loops(
-            dense(X).astype(np.int64), Y, component, round(0.8 * Y.shape[1]), round(0.8 * X.shape[1])
-        )
-    )
+    k, n_features = round(0.8 * Y.shape[1]), round(0.8 * X.shape[1])
+    loop, expected = timed(lambda: choices_by_loops(dense(X).astype(np.int64), Y, component, k, n_features))
     assert found[0] == expected[0]
     assert [sorted(pa) for pa in found[1]] == [sorted(pa) for pa in expected[1]]
     assert found[2] == expected[2]

@@ -90,8 +90,12 @@ def measured(benchmark: str, data: str) -> list[Ratio]:
 def stored() -> list[Ratio]:
     """What was measured last."""
     types = typing.get_type_hints(Ratio)
+    ratios = []
     with STORED.open(encoding="utf-8", newline="") as file:
-        return [Ratio(**{name: types[name](text) for name, text in row.items()}) for row in csv.DictReader(file)]
+        for row in csv.DictReader(file):
+            values = {name: types[name](text) for name, text in row.items()}
+            ratios.append(Ratio(**values))
+    return ratios
 
 
 def store(ratios: Iterable[Ratio]) -> None:
@@ -118,9 +122,11 @@ def of_benchmarks(ratios: list[Ratio], *names: str) -> str:
     first = 1 if len({ratio.data for ratio in shown}) > 1 else 2  # the column of data sets, if they differ
     rows = [HEADER, ("---",) * len(HEADER), *(ratio.cells() for ratio in shown)]
     table = "\n".join(f"| {' | '.join(row[first:])} |" for row in rows)
-    days, processors, loads = (
-        ", ".join(sorted({str(getattr(ratio, name)) for ratio in shown})) for name in ("date", "processors", "load")
-    )
+    told = []
+    for name in ("date", "processors", "load"):
+        values = {str(getattr(ratio, name)) for ratio in shown}
+        told.append(", ".join(sorted(values)))
+    days, processors, loads = told
     return f"{table}\n\nMeasured {days}; {processors} processors, load {loads}."
 
 

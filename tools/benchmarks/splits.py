@@ -105,7 +105,7 @@ def variance() -> None:
                 rows.setdefault(place, []).append((found.value.mean(), *spread))
     for (dataset, method, metric), found in rows.items():
         columns = zip(*found, strict=True)
-        cells = [" / ".join(f"{value:.4f}" for value in column) for column in columns]
+        cells = [" / ".join(map("{:.4f}".format, column)) for column in columns]
         print(f"| {dataset} | {method} | {'count 0' if metric == 'macro_f1' else 'left out'} | {' | '.join(cells)} |")
 
 
