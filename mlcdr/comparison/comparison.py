@@ -28,6 +28,7 @@ from mlcdr.comparison.significance import FEW, Significance, assess, format_coun
 from mlcdr.comparison.statistics import Zeros
 from mlcdr.comparison.within import WithinDataSets, compare_within
 from mlcdr.errors import ResultsError, join_words
+from mlcdr.experiment.model import file_name
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
@@ -119,7 +120,7 @@ class Comparison(ShownSheet):
     @property
     def label(self) -> str:
         """LaTeX's label."""
-        return "tab:" + layouts.file_name(self.metric).replace("_", "-")
+        return "tab:" + file_name(self.metric).replace("_", "-")
 
     @cached_property
     def sheet(self) -> Sheet:
@@ -191,7 +192,7 @@ class Comparison(ShownSheet):
         ResultsError
             When a file cannot be written.
         """
-        stem = layouts.file_name(self.metric)
+        stem = file_name(self.metric)
         written = super().write(Path(folder) / stem)
         if self.significance:
             pairs = self.significance.list_pairs()

@@ -28,7 +28,8 @@ from mlcdr.comparison.comparison import Comparison
 from mlcdr.comparison.significance import FEW, Significance, format_counts
 from mlcdr.comparison.statistics import ALPHA
 from mlcdr.errors import plural
-from mlcdr.tables import layouts, styles
+from mlcdr.experiment.model import file_name
+from mlcdr.tables import styles
 from mlcdr.tables.canvas import STYLE, save, write_heading
 from mlcdr.tables.sheet import DASH, signed
 from mlcdr.tables.text_format import shorten_name
@@ -69,7 +70,7 @@ def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | Non
     if found is None:
         return []
     title = comparison.sheet.caption.plain
-    stem = layouts.file_name(comparison.metric)
+    stem = file_name(comparison.metric)
     nemenyi = draw_critical_difference(found, title, "nemenyi", methods)
     wilcoxon = draw_critical_difference(found, title, "wilcoxon", methods)
     return [

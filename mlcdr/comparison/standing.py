@@ -20,9 +20,9 @@ from mlcdr.comparison.statistics import ALPHA, critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS, Measure
 from mlcdr.comparison.yardstick import NOT_CELLS, Yardstick, average_present_ranks
 from mlcdr.errors import ResultsError, join_words, plural
+from mlcdr.experiment.model import file_name
 from mlcdr.results.frame import are_same
 from mlcdr.results.joining import join_names
-from mlcdr.tables import layouts
 from mlcdr.tables.sheet import NOTHING, Sheet, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import as_texts
@@ -117,7 +117,7 @@ class Standing:
         ResultsError
             When a file cannot be written.
         """
-        stem = f"study_{layouts.file_name(self.measure.metric)}"
+        stem = f"study_{file_name(self.measure.metric)}"
         columns = ("metric", "own", "method", "rank", "own_rank", "own_place", *_COUNTS)
         records = as_texts(self.pairs[list(columns)])
         return Table(self.sheet(), columns, records, f"tab:{stem}").write(folder / stem)

@@ -17,7 +17,7 @@ import pandas as pd
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.sources import find
 from mlcdr.errors import DataError, ResultsError, join_words
-from mlcdr.experiment.model import LayoutSpec
+from mlcdr.experiment.model import LayoutSpec, file_name
 from mlcdr.papers.judging import Rules, Verdict, rules_for
 from mlcdr.papers.printed import KEY, load_facts_table, n_places, read_numbers
 from mlcdr.tables import layouts
@@ -86,7 +86,7 @@ def tabulate_facts(names: Sequence[str], layout: str, **options: Any) -> Table:
         notes=tuple(notes),
         left=tuple(k for k, fact in enumerate(columns) if fact in _TEXTS),
     )
-    label = "tab:" + layouts.file_name(layouts.stem(layout)).replace("_", "-")
+    label = "tab:" + file_name(layouts.stem(layout)).replace("_", "-")
     records = as_texts(pd.DataFrame(rows, columns=columns))
     return Table(sheet, tuple(columns), records, label)
 

@@ -20,10 +20,11 @@ from matplotlib.ticker import MaxNLocator
 from mlcdr.data.dataset import Dataset
 from mlcdr.data.description import imbalance_ratios
 from mlcdr.errors import DataError, escape_control_characters
+from mlcdr.experiment.model import file_name
 from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.numerics.moments import Moments
-from mlcdr.tables import label_dependence, layouts, styles
+from mlcdr.tables import label_dependence, styles
 from mlcdr.tables.canvas import STYLE, empty_figure, save, write_heading
 from mlcdr.tables.correlation_figure import draw_correlations
 from mlcdr.tables.label_dependence import Array, LabelSets
@@ -60,7 +61,7 @@ def write_all(dataset: Dataset, folder: Path, order: str = "auto", projection: s
     }
     written = []
     for name, figure in drawn.items():
-        stem = folder / f"{layouts.file_name(dataset.name)}_{name}"
+        stem = folder / f"{file_name(dataset.name)}_{name}"
         title = f"{shorten_name(dataset.name)}: {name.replace('_', ' ')}"
         written += save(figure, stem, title)
     return written

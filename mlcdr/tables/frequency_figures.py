@@ -11,9 +11,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from mlcdr.experiment.model import file_name
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
-from mlcdr.tables import layouts, styles
+from mlcdr.tables import styles
 from mlcdr.tables.canvas import STYLE, Drawing, write_drawings
 
 _BINS = 8  # points of a line, at most
@@ -38,7 +39,7 @@ def draw_all(results: Results, labels: pd.DataFrame) -> Iterator[Drawing]:
     numbers = {name: k for k, name in enumerate(names)}
     for (dataset, metric), cells in group(labels, ["dataset", "metric"]):
         title = f"{results.name}: {metric} by label, {dataset}"
-        stem = f"labels_{layouts.file_name(dataset)}_{metric}"
+        stem = f"labels_{file_name(dataset)}_{metric}"
         n_labels = labels.loc[labels["dataset"] == dataset, "label"].nunique()
         yield Drawing(_draw(cells, dataset, metric, n_labels, numbers), title, stem)
 

@@ -101,8 +101,7 @@ import pydantic
 
 from mlcdr.data.files import is_file
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
-from mlcdr.experiment.model import Experiment, LayoutSpec, value_text
-from mlcdr.experiment.model import file_name as file_name
+from mlcdr.experiment.model import Experiment, LayoutSpec, file_name, value_text
 from mlcdr.experiment.problems import KeyPath, Strict, problems_of
 from mlcdr.experiment.yaml_reader import Document, read_yaml, read_yaml_text
 from mlcdr.tables.patterns import Formulas, naming

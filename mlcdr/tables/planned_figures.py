@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.model import LayoutSpec
+from mlcdr.experiment.model import LayoutSpec, file_name
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts
 from mlcdr.tables.cells import lacks_any
@@ -62,7 +62,7 @@ def _list_figures(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Pla
             own_stem = stem
             for dimension, name in zip(layout.apart, subject, strict=True):
                 if len(planned[dimension] or ()) > 1:
-                    own_stem += f"_{layouts.file_name(name)}"
+                    own_stem += f"_{file_name(name)}"
             title = results.name
             if subject:
                 title += ": " + ", ".join(map(shorten_name, subject))

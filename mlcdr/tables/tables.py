@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from mlcdr.errors import ResultsError, join_words
-from mlcdr.experiment.model import LayoutSpec
+from mlcdr.experiment.model import LayoutSpec, file_name
 from mlcdr.results.frame import are_same, rank_means
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts
@@ -78,7 +78,7 @@ def make_table(results: Results, entry: LayoutSpec, marks: Marks | None = None) 
     )
     cells = _list_records(plan)
     parts = [results.name, layouts.stem(entry.layout), plan.layout.metric]
-    stem = layouts.file_name("-".join(part for part in parts if part))
+    stem = file_name("-".join(part for part in parts if part))
     return Table(sheet, tuple(cells), as_texts(cells), "tab:" + stem.replace("_", "-"))
 
 

@@ -13,8 +13,9 @@ from matplotlib.text import Text
 from mlcdr.comparison.comparison import compare_methods
 from mlcdr.comparison.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
+from mlcdr.experiment.model import file_name
 from mlcdr.results.results import open_results
-from mlcdr.tables import canvas, figures, layouts
+from mlcdr.tables import canvas, figures
 from mlcdr.tables.axes import label_below, mark_powers, mark_values
 from mlcdr.tables.planned_figures import plan_figures
 from tests.results_folders import (
@@ -476,7 +477,7 @@ def test_names_are_cut_off_and_shown_without_control_characters(tmp_path):
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        written = canvas.save(one, tmp_path / layouts.file_name("d" * 3000), "d" * 3000)
+        written = canvas.save(one, tmp_path / file_name("d" * 3000), "d" * 3000)
     assert all(path.stat().st_size < 200_000 for path in written)
     for figure in drawn:
         assert max(figure.get_size_inches()) < 20
