@@ -26,6 +26,7 @@ from mlcdr.comparison.significance import show_p, show_test
 from mlcdr.comparison.statistics import ALPHA, holm, paired_differences
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import FromFile, KFold, Predefined
+from mlcdr.results.exports import NoResults
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
@@ -291,16 +292,19 @@ def _list_scores(results: Results, metric: str) -> dict[tuple[str, str, tuple[st
     for part, called in results.parts or ((results, as_they_are),):
         try:
             taken = part.taken
-            taken = taken[taken["metric"] == metric].sort_values("split")
+        except NoResults:  # there are means only
+            continue
+        taken = taken[(taken["metric"] == metric) & taken["method"].isin(called)].sort_values("split")
+        try:
             designs = {dataset: _choose_design(part, dataset, taken) for dataset in part.datasets}
-        except ResultsError:  # there are means only, or nothing tells how many rows there are
+        except ResultsError:  # nothing tells how many rows there are
             continue
         plan = part.experiment.splits.plain()
         plan.pop("folders", None)
         for (dataset, method, *values), own in group(taken, ["dataset", "method", *part.swept]):
             point = dict(zip(part.swept, values, strict=True))
             key = dataset, called[method], tuple(point.get(path, "") for path in results.swept)
-            design = designs[dataset]
+            design = designs.get(dataset)  # None where it has no means
             if design is not None:
                 found.setdefault(key, _by_split(own, design, str(plan)))
     return found
