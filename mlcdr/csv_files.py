@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def open_reader(text: Iterable[str], strict: bool = True, **dialect: Any) -> Any:
-    """A `csv.reader` that is strict unless told, and takes cells of any length (by default Python refuses those over 128 KiB)."""
+    """A `csv.reader`, strict by default; it takes cells of any length, where Python refuses those over 128 KiB."""
     csv.field_size_limit(2**31 - 1)
     return csv.reader(text, strict=strict, **dialect)
 

@@ -147,7 +147,7 @@ def test_results_of_tsml(tmp_path: Path, ours: Results) -> None:
     got = read_results(tmp_path / "ROCKET_accuracy.csv", "tsml", [ours])
     assert means(got) == {("tiny", "ROCKET", "exact_match"): 0.6}
     (tmp_path / "A_accuracy.csv").write_text(TSML.replace("Trace", "\nTrace"))
-    with pytest.raises(ResultsError, match="A_accuracy.csv:3: 0 values"):
+    with pytest.raises(ResultsError, match=r"A_accuracy\.csv:3: 0 values"):
         read_rows(tmp_path / "A_accuracy.csv", "tsml")
     (tmp_path / "accuracy_mean.csv").write_text("Estimators:,A,B\nTiny,0.5,0.7\n")
     got = read_results(tmp_path / "accuracy_mean.csv", "tsml", [ours])
