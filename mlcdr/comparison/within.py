@@ -33,6 +33,7 @@ from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed
 from mlcdr.tables.text_format import say_where, shorten_paths
 
+UNTESTED = "as the two differ by the same on every split, or one lacks splits"  # of a data set with tests
 _NAMED = 6  # pairs that a note names
 _NUMBERS = ("better_by", "p", "p_holm")
 _LIKELY = ("p_worse", "p_equal", "p_better")
@@ -158,7 +159,7 @@ class WithinDataSets:
             f"correction over all pairs of the data set."
         )
         if self.pairs["p"].isna().any():
-            yield f"{DASH}: no test, as the two differ by the same on every split, or one lacks splits."
+            yield f"{DASH}: no test, {UNTESTED}."
         if self.rope is not None:
             yield (
                 f"P: Bayesian correlated t test (Corani & Benavoli 2015), the probability that on this data set the "

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from mlcdr.errors import ConfigError, ResultsError, UserError, list_known, plural, suggest_name
 from mlcdr.execution.computing import collected
 from mlcdr.execution.groups import Group
@@ -202,8 +200,7 @@ def _tune(
 ) -> tuple[dict[str, str], MethodSpec]:
     """What is chosen by all rows (path → text), and the method with it."""
     tuning = Tuning([trial], Group(experiment, data.source, trial.split, (trial,)), data)
-    every = np.arange(data.dataset.n_instances)
-    (choice,) = tuning.choose(Seen(moments, every, f"{data.dataset.name}, tuning"))
+    (choice,) = tuning.choose(Seen.whole(moments, data.dataset.name))
     point = choice.point
     if point is None:
         failure = f"{trial.method}: no point of the search could be fitted and measured"

@@ -52,6 +52,11 @@ class Seen:
     numbers: Integers
     name: str
 
+    @classmethod
+    def whole(cls, moments: Moments, dataset: str) -> Seen:
+        """All rows of a data set, whose name is given."""
+        return cls(moments, np.arange(moments.n), f"{dataset}, tuning")
+
 
 @dataclass
 class Choice:
