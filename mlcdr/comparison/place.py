@@ -195,7 +195,7 @@ def _place(results: Results, board: Results, own: str, against: str) -> list[dic
             "p": wilcoxon(paired_differences(values, theirs[against])),
         })  # fmt: skip
     corrected = holm([row["p"] for row in rows])
-    n_tests = np.count_nonzero(~np.isnan(corrected))
+    n_tests = int(np.count_nonzero(~np.isnan(corrected)))
     for row, p in zip(rows, corrected, strict=True):
         row |= {"p_holm": p, "least": least_p(row["n"], n_tests)}
     return rows

@@ -237,10 +237,12 @@ class _Pairs:
     def add(self, dataset: str, there: dict[tuple[str, tuple[str, ...]], _Scores]) -> None:
         """Add every two methods at one point of a data set; two without the swept parameters are there once."""
         ranked = sorted(there.items(), key=self._mean, reverse=True)
-        for ((first, at), scores), ((second, at_second), rival) in itertools.combinations(ranked, 2):
+        for one, other in itertools.combinations(ranked, 2):
+            (first, at), scores = one
+            (second, at_second), rival = other
             if scores.plan != rival.plan or self.against not in (None, first, second):
                 continue
-            point = tuple(one or other for one, other in zip(at, at_second, strict=True))
+            point = tuple(a or b for a, b in zip(at, at_second, strict=True))
             differences = None
             if scores.splits == rival.splits and len(scores.splits) == scores.design.n:
                 differences = paired_differences(self.sign * scores.values, self.sign * rival.values)

@@ -190,7 +190,7 @@ def read_tsml(path: Path) -> Iterator[Row]:
     """
     for file in _list_files(path, "*.csv"):
         lines = read_text(file, ResultsError, _TABLE, _MOST_BYTES).splitlines()
-        first = next(open_reader(lines[:1], strict=False), [])
+        first: list[str] = next(open_reader(lines[:1], strict=False), [])
         if first and first[0].startswith("Estimators"):
             yield from _table_of_estimators(file, lines, first)
         elif first and all(cell.isdecimal() for cell in first[1:]) and len(first) > 1:
