@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def open_reader(text: Iterable[str], **dialect: Any) -> Any:
-    """A `csv.reader` that is strict, and takes cells of any length (by default Python refuses those over 128 KiB)."""
+def open_reader(text: Iterable[str], strict: bool = True, **dialect: Any) -> Any:
+    """A `csv.reader`, strict by default; it takes cells of any length, where Python refuses those over 128 KiB."""
     csv.field_size_limit(2**31 - 1)
-    return csv.reader(text, strict=True, **dialect)
+    return csv.reader(text, strict=strict, **dialect)
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -51,6 +51,25 @@ def as_numbers(texts: pd.Series) -> pd.Series:
     return texts
 
 
+def read_text(path: Path, error: type[UserError], what: str = "", most_bytes: float = math.inf) -> str:
+    """A text file in UTF-8.
+
+    Raises
+    ------
+    error
+        When it cannot be read, or is larger than `most_bytes` (and so not `what` it should be).
+    """
+    try:
+        if path.stat().st_size > most_bytes:
+            raise error(f"{path}: larger than {most_bytes / 1024:.0f} KiB; not {what}")
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as problem:
+        raise error(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    except UnicodeDecodeError as problem:
+        line = problem.object[: problem.start].count(b"\n") + 1
+        raise error(f"{path}:{line}: not UTF-8 text") from None
+
+
 def read_csv(
     path: Path, error: type[UserError], what: str = "", most_bytes: float = math.inf
 ) -> Iterator[tuple[int, list[str]]]:
@@ -59,19 +78,9 @@ def read_csv(
     Raises
     ------
     error
-        When the file cannot be read, is larger than `most_bytes` (and so not `what` it should be), or is broken; the
-        message begins with `file:line`.
+        As `read_text`, and when the file is broken; the message begins with `file:line`.
     """
-    try:
-        if path.stat().st_size > most_bytes:
-            raise error(f"{path}: larger than {most_bytes / 1024:.0f} KiB; not {what}")
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as problem:
-        raise error(f"{path}: cannot be read: {problem.strerror or problem}") from None
-    except UnicodeDecodeError as problem:
-        line = problem.object[: problem.start].count(b"\n") + 1
-        raise error(f"{path}:{line}: not UTF-8 text") from None
-    rows = open_reader(io.StringIO(text, newline=""))
+    rows = open_reader(io.StringIO(read_text(path, error, what, most_bytes), newline=""))
     columns = None
     try:
         for row in rows:

@@ -33,9 +33,10 @@ def status(
     """
     from mlcdr.results.failures import gather_causes
     from mlcdr.results.record import progress
+    from mlcdr.results.record_file import list_records
 
-    inner = sorted({path.parent for path in folder.glob("*/trials*.sqlite")})
-    if inner and not any(folder.glob("trials*.sqlite")):
+    inner = [path for path in sorted(folder.glob("*")) if list_records(path)]
+    if inner and not list_records(folder):
         _print_each(inner)
         return
     found = progress(folder)

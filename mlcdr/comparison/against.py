@@ -15,7 +15,7 @@ import pandas as pd
 
 from mlcdr.comparison.significance import show_p, show_test
 from mlcdr.comparison.statistics import ALPHA
-from mlcdr.comparison.within import Design, compare_within, explain_designs
+from mlcdr.comparison.within import UNTESTED, Design, compare_within, explain_designs
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.metric_facts import MetricFacts
@@ -26,7 +26,6 @@ from mlcdr.tables.text_format import count_values, say_where, shorten_path, shor
 _NAMED = 6  # methods that a sentence names
 _DIGITS = 4
 _TOO_FEW = "which takes two splits or more"
-_UNTESTED = "as the two differ by the same on every split, or one lacks splits"
 _SPACES = ("feature_space", "label_space", "dual_space")
 _SIZES = ("n_components", "n_features", "n_labels")
 
@@ -73,7 +72,7 @@ class Against:
         where = f"{self.method} in {self.facts.title}"
         if own["p"].isna().all():
             lead = f"the best of the others, {self._name(best)}, {_describe_lead(best)} {where}"
-            return f"{lead}; no test, {_UNTESTED if has_test else _TOO_FEW}"
+            return f"{lead}; no test, {UNTESTED if has_test else _TOO_FEW}"
         better = own[(own["p_holm"] <= ALPHA) & (own["better_by"] > 0)]
         if better.empty:
             tested = f"no method is shown to be better than {where}; the best of the others, {self._name(best)},"
@@ -131,7 +130,7 @@ class Against:
                 f"methods of the data set."
             )
         if self.pairs["p"].isna().any():
-            yield f"{DASH}: no test, {_UNTESTED if self.designs else _TOO_FEW}."
+            yield f"{DASH}: no test, {UNTESTED if self.designs else _TOO_FEW}."
         if self.pairs["sizes"].map(lambda sizes: "M" in sizes).any():
             yield "M: the number of dimensions, or its share of all, that the training rows of each split chose."
 

@@ -49,6 +49,10 @@ def agree(yardstick: Yardstick, measure: Measure) -> Agreement:
     theirs = yardstick.study_values(measure)
     found = {name: study.find_name(name, METHODS) for name in own}
     named = {name: method for name, method in found.items() if method in theirs}
+    methods = list(named.values())
+    twice = [name for name, method in named.items() if methods.count(method) > 1]
+    if twice:
+        raise ResultsError(f"{yardstick.results.folder}: {join_words(twice)} are one method in {study.TITLE}")
     own = own[list(named)].rename(columns=named).dropna()
     if len(named) < 3 or own.empty:
         what = "no data set has results of all" if len(named) > 2 else "an agreement needs three or more"

@@ -64,7 +64,7 @@ def tabulate_parts(labels: pd.DataFrame, dataset: str) -> Sheet:
 
 
 def _describe(labels: pd.DataFrame) -> str:
-    """`Thirds by frequency: head 0.43 to 0.21, …`."""
+    """`Thirds of the labels by frequency: head 0.43 to 0.21, …`."""
     shown = []
     for part in PARTS:
         shares = labels.loc[labels["part"] == part, "frequency"]

@@ -221,8 +221,12 @@ def _levels(found: Significance, cliques: Sequence[tuple[int, ...]]) -> list[int
         first, last = found.averages[[clique[0], clique[-1]]].tolist()
         limits = [end + gap for end in ends]
         free = [level for level, limit in enumerate(limits) if first > limit]
-        level = free[0] if free else len(ends)
-        ends[level : level + 1] = [last]
+        if free:
+            level = free[0]
+            ends[level] = last
+        else:
+            level = len(ends)
+            ends.append(last)
         levels.append(level)
     return levels
 

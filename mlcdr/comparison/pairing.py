@@ -10,7 +10,7 @@ import pandas as pd
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.exports import NoResults
-from mlcdr.results.frame import list_keys, paths_of
+from mlcdr.results.frame import list_keys, paths_of, round_columns
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 
@@ -51,10 +51,10 @@ def pair_scores(old: Results, new: Results, metric: str | None) -> tuple[pd.Data
 
 def _means_as_scores(results: Results) -> pd.DataFrame:
     """The mean of each cell, rounded as stored means are, as the score of a single split."""
-    summary = results.summary
+    summary = round_columns(results.summary, "mean", digits=6)
     scores = summary[["dataset", "method", *results.swept]].assign(split=0)
     scores["metric"] = summary["metric"]
-    scores["value"] = summary["mean"].map("{:.6g}".format).astype(float)
+    scores["value"] = summary["mean"]
     return scores
 
 

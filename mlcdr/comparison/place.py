@@ -16,11 +16,11 @@ import pandas as pd
 
 from mlcdr.comparison.significance import format_counts, show_p, show_short
 from mlcdr.comparison.standing import describe_datasets, rank_among
-from mlcdr.comparison.statistics import ALPHA, holm, paired_differences, wilcoxon
+from mlcdr.comparison.statistics import ALPHA, holm, least_p, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import number_of_splits
 from mlcdr.results.failures import join_some
-from mlcdr.results.frame import group
+from mlcdr.results.frame import group, round_columns
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import as_texts
@@ -195,12 +195,10 @@ def _place(results: Results, board: Results, own: str, against: str) -> list[dic
             "p": wilcoxon(paired_differences(values, theirs[against])),
         })  # fmt: skip
     corrected = holm([row["p"] for row in rows])
-    n_tests = np.count_nonzero(~np.isnan(corrected))
-    # the smallest p-value of N differences is that of all in one direction, 2 / 2ᴺ
-    return [
-        {**row, "p_holm": p, "least": min(1.0, n_tests * 2.0 ** (1 - row["n"]))}
-        for row, p in zip(rows, corrected, strict=True)
-    ]
+    n_tests = int(np.count_nonzero(~np.isnan(corrected)))
+    for row, p in zip(rows, corrected, strict=True):
+        row |= {"p_holm": p, "least": least_p(row["n"], n_tests)}
+    return rows
 
 
 def _name_neighbours(ranks: pd.Series, place: int) -> dict[str, str]:
@@ -213,8 +211,7 @@ def _name_neighbours(ranks: pd.Series, place: int) -> dict[str, str]:
 def _tabulate_means(results: Results, metric: str) -> pd.DataFrame:
     """Data sets × methods, NaN where there is no result; to six digits, as in the record."""
     summary = results.summary[results.summary["metric"] == metric]
-    cells = summary[["dataset", "method"]].astype(object)
-    cells["mean"] = [float(f"{mean:.6g}") for mean in summary["mean"]]
+    cells = round_columns(summary, "mean", digits=6).astype({"dataset": object, "method": object})
     return cells.pivot(index="dataset", columns="method", values="mean")
 
 

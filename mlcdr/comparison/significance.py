@@ -134,7 +134,7 @@ class Significance:
         pairs = list(itertools.combinations(range(len(self.methods)), 2))
         tested = [pair for pair in pairs if not math.isnan(self.pairs.holm[pair])]
         head = f", Holm's correction over {len(tested)} pairs: " if len(tested) > 1 else ": "
-        least = min(1.0, len(tested) * 2.0 ** (1 - self.n_datasets))
+        least = statistics.least_p(self.n_datasets, len(tested))
         if least > ALPHA:
             once = "with one point of each, " if self.n_blocks > self.n_datasets else ""
             why = f"({once}the smallest p that can arise is {least:.2g})"

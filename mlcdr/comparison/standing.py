@@ -204,7 +204,8 @@ def _list_notes(standing: Standing) -> Iterator[str]:
     unknown = [name for name in yardstick.results.datasets if name not in yardstick.named]
     if unknown:
         yield f"No data sets of the study: {join_words(unknown)}."
-    n_failed, failed = 0, []
+    n_failed = 0
+    failed = []
     for name in standing.datasets:
         values = yardstick.study.loc[yardstick.named[name]]
         lacking = values.columns[values.isna().all()]

@@ -292,6 +292,11 @@ def _exact_tail(ranks: np.ndarray, most: float) -> float:
     return float(counts[: round(2 * most) + 1].sum()) / 2.0 ** len(ranks)
 
 
+def least_p(n: int, n_tests: int) -> float:
+    """The smallest p-value that Wilcoxon's test of n differences can have, after Holm's correction over some tests."""
+    return min(1.0, n_tests * 2.0 ** (1 - n))  # all in one direction: 2 / 2ⁿ
+
+
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Holm's step-down correction: p₍ᵢ₎ → maxⱼ≤ᵢ min(1, (m − j + 1) p₍ⱼ₎) (Demšar 2006, section 3.2.3).
 

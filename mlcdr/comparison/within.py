@@ -26,12 +26,14 @@ from mlcdr.comparison.significance import show_p, show_test
 from mlcdr.comparison.statistics import ALPHA, holm, paired_differences
 from mlcdr.errors import ResultsError, join_words, plural
 from mlcdr.experiment.splits import FromFile, KFold, Predefined
+from mlcdr.results.exports import NoResults
 from mlcdr.results.failures import join_some
 from mlcdr.results.frame import group
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed
 from mlcdr.tables.text_format import say_where, shorten_paths
 
+UNTESTED = "as the two differ by the same on every split, or one lacks splits"  # of a data set with tests
 _NAMED = 6  # pairs that a note names
 _NUMBERS = ("better_by", "p", "p_holm")
 _LIKELY = ("p_worse", "p_equal", "p_better")
@@ -157,7 +159,7 @@ class WithinDataSets:
             f"correction over all pairs of the data set."
         )
         if self.pairs["p"].isna().any():
-            yield f"{DASH}: no test, as the two differ by the same on every split, or one lacks splits."
+            yield f"{DASH}: no test, {UNTESTED}."
         if self.rope is not None:
             yield (
                 f"P: Bayesian correlated t test (Corani & Benavoli 2015), the probability that on this data set the "
@@ -235,10 +237,12 @@ class _Pairs:
     def add(self, dataset: str, there: dict[tuple[str, tuple[str, ...]], _Scores]) -> None:
         """Add every two methods at one point of a data set; two without the swept parameters are there once."""
         ranked = sorted(there.items(), key=self._mean, reverse=True)
-        for ((first, at), scores), ((second, at_second), rival) in itertools.combinations(ranked, 2):
+        for one, other in itertools.combinations(ranked, 2):
+            (first, at), scores = one
+            (second, at_second), rival = other
             if scores.plan != rival.plan or self.against not in (None, first, second):
                 continue
-            point = tuple(one or other for one, other in zip(at, at_second, strict=True))
+            point = tuple(a or b for a, b in zip(at, at_second, strict=True))
             differences = None
             if scores.splits == rival.splits and len(scores.splits) == scores.design.n:
                 differences = paired_differences(self.sign * scores.values, self.sign * rival.values)
@@ -291,16 +295,19 @@ def _list_scores(results: Results, metric: str) -> dict[tuple[str, str, tuple[st
     for part, called in results.parts or ((results, as_they_are),):
         try:
             taken = part.taken
-            taken = taken[taken["metric"] == metric].sort_values("split")
+        except NoResults:  # there are means only
+            continue
+        taken = taken[(taken["metric"] == metric) & taken["method"].isin(called)].sort_values("split")
+        try:
             designs = {dataset: _choose_design(part, dataset, taken) for dataset in part.datasets}
-        except ResultsError:  # there are means only, or nothing tells how many rows there are
+        except ResultsError:  # nothing tells how many rows there are
             continue
         plan = part.experiment.splits.plain()
         plan.pop("folders", None)
         for (dataset, method, *values), own in group(taken, ["dataset", "method", *part.swept]):
             point = dict(zip(part.swept, values, strict=True))
             key = dataset, called[method], tuple(point.get(path, "") for path in results.swept)
-            design = designs[dataset]
+            design = designs.get(dataset)  # None where it has no means
             if design is not None:
                 found.setdefault(key, _by_split(own, design, str(plan)))
     return found

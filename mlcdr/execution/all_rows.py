@@ -12,9 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-import pandas as pd
-
 from mlcdr.errors import ConfigError, ResultsError, UserError, list_known, plural, suggest_name
 from mlcdr.execution.computing import collected
 from mlcdr.execution.groups import Group
@@ -27,7 +24,8 @@ from mlcdr.experiment.model import DatasetSpec, Experiment, MethodSpec, point_te
 from mlcdr.experiment.trials import Trial, plan_trials
 from mlcdr.numerics.moments import Moments
 from mlcdr.results.failures import join_errors
-from mlcdr.results.record import read_statuses
+from mlcdr.results.frame import LARGEST
+from mlcdr.results.record import read_record, read_statuses
 from mlcdr.results.results import open_results
 
 _Point: TypeAlias = tuple[tuple[str, str], ...]  # of a sweep: (path, text)
@@ -107,7 +105,7 @@ class Candidates:
         higher = found.metric_facts(label).higher_is_better
         if higher is None:
             raise ResultsError(f"{folder}: which way {label!r} is better is not known; choose another by `--metric`")
-        means = self._means(found.scores, label)
+        means = self._means(folder, label)
         if not means:
             raise ResultsError(f"{folder}: no point of {self.method} has {label!r} on all splits of {self.dataset}")
         pick = max if higher else min
@@ -119,17 +117,13 @@ class Candidates:
         )
         return self.trials[best][0], line
 
-    def _means(self, scores: pd.DataFrame, metric: str) -> dict[_Point, float]:
+    def _means(self, folder: Path, metric: str) -> dict[_Point, float]:
         """Point → the mean of a metric, rounded, for the points where it is defined on all splits."""
-        is_of_method = (scores["dataset"] == self.dataset) & (scores["method"] == self.method)
-        scores = scores[is_of_method & (scores["metric"] == metric)]
+        recorded = read_record(folder, "scores").trials  # of any plan: the last one may have other trials
         means = {}
         for point, trials in self.trials.items():
-            at_point = scores
-            for path, text in point:
-                at_point = at_point[at_point[path] == text]
-            values = at_point["value"].tolist()
-            if len(values) == len(trials):
+            values = [recorded[trial.key][2].get(metric) for trial in trials]
+            if all(value is not None and abs(value) <= LARGEST for value in values):
                 means[point] = round(math.fsum(values) / len(values), 12)
         return means
 
@@ -206,8 +200,7 @@ def _tune(
 ) -> tuple[dict[str, str], MethodSpec]:
     """What is chosen by all rows (path → text), and the method with it."""
     tuning = Tuning([trial], Group(experiment, data.source, trial.split, (trial,)), data)
-    every = np.arange(data.dataset.n_instances)
-    (choice,) = tuning.choose(Seen(moments, every, f"{data.dataset.name}, tuning"))
+    (choice,) = tuning.choose(Seen.whole(moments, data.dataset.name))
     point = choice.point
     if point is None:
         failure = f"{trial.method}: no point of the search could be fitted and measured"

@@ -138,7 +138,7 @@ class Keeping:
                 if alone and path.name.startswith(TEMPORARY_PREFIX):
                     path.unlink(missing_ok=True)
                 elif path.is_symlink():
-                    is_regular_file(path)
+                    is_regular_file(path)  # which refuses a link
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be written: {error.strerror or error}") from error
 

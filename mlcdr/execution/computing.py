@@ -14,8 +14,6 @@ from collections.abc import Generator, Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from mlcdr.errors import UserError
 from mlcdr.execution import warned
 from mlcdr.execution.fitting import NOTHING, Spent, fail, measures_memory, run_trials, unshared
@@ -58,8 +56,7 @@ class _Context:
 
     def choose(self, tuning: Tuning) -> list[Choice]:
         """A choice of parameters by all rows of the data set, made once."""
-        every = np.arange(self.dataset.n_instances)
-        seen = Seen(self.moments, every, f"{self.dataset.name}, tuning")
+        seen = Seen.whole(self.moments, self.dataset.name)
         key = digest([tuning.method, *(spec.plain() for spec in tuning.specs)])
         return self._choices.get(key, partial(tuning.choose, seen))
 

@@ -21,6 +21,7 @@ import threading
 import uuid
 from asyncio import CancelledError
 from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -269,7 +270,8 @@ def _connect(scheduler: str) -> Client:
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"--scheduler {scheduler}: neither an address (tcp://host:8786) nor a scheduler file") from None
     try:
-        asyncio.run(asyncio.wait_for(_greet(address), CONNECT_SECONDS))
+        with ThreadPoolExecutor(1) as thread:  # in this one a loop may be running, as in a notebook
+            thread.submit(asyncio.run, asyncio.wait_for(_greet(address), CONNECT_SECONDS)).result()
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="mlcdr")
     except TimeoutError:
         raise UserError(f"--scheduler {scheduler}: no scheduler answers there within {CONNECT_SECONDS} s") from None

@@ -52,6 +52,11 @@ class Seen:
     numbers: Integers
     name: str
 
+    @classmethod
+    def whole(cls, moments: Moments, dataset: str) -> Seen:
+        """All rows of a data set, whose name is given."""
+        return cls(moments, np.arange(moments.n), f"{dataset}, tuning")
+
 
 @dataclass
 class Choice:
@@ -227,11 +232,14 @@ class Tuning:
             of_fold = frozen(X[test]), frozen(as_dense(Y[test]))
             rows = Rows(seen.moments.without(test), *of_fold, self._data.dataset, seen.numbers[test])
             results = {each.key: each for each in run_trials(trials, group, rows)}
-            values.append([(results[trial.key].values or {}).get("criterion", math.nan) for trial in trials])
+            found = []
             for of_spec, trial in zip(errors, trials, strict=True):
-                error = results[trial.key].error
-                if error is not None:
-                    of_spec.append(error)
+                result = results[trial.key]
+                measured = result.values or {}
+                found.append(measured.get("criterion", math.nan))
+                if result.error is not None:
+                    of_spec.append(result.error)
+            values.append(found)
             del rows
             gc.collect()  # what was computed of a fold refers to itself, and may fill the memory before the split ends
         return np.sum(values, axis=0), errors

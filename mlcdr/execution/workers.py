@@ -355,8 +355,8 @@ class LocalWorkers:
         return None
 
     def _end_at_limit(self, worker: _Worker) -> GroupResult | None:
-        """End a worker whose group has passed a limit."""
-        if worker.group is None:
+        """End a worker whose group has passed a limit, unless it is lost already."""
+        if worker.group is None or worker not in self._workers:
             return None
         seconds, memory = self._limits.seconds, self._limits.bytes
         passed = ""

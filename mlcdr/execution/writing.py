@@ -40,7 +40,7 @@ _OF_BLAS = ("internal_api", "version", "architecture", "num_threads")
 
 @dataclass
 class RunReport:
-    """What a run did.
+    """What a run did; of a part of one, all numbers and failures are the part's own.
 
     Attributes
     ----------
@@ -232,7 +232,8 @@ def _describe(experiment: Experiment, plan: RunPlan, report: RunReport, path: Pa
         runs = ()
     if report.computed:
         # Where it kept no trial, what earlier runs computed is of another version or config, and has been replaced.
-        runs = (*(runs if report.kept else ()), run)
+        earlier = runs if report.kept else ()
+        runs = (*earlier, run)
     warnings = []
     for each, methods in gather(report.warned):
         about = {"category": each.category, "text": each.text, "place": each.place}

@@ -62,7 +62,7 @@ _OF_FEW = f"fewer than {FEWEST}: standard errors over splits"
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 
-_Positive = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class NotReproducible(Strict):
@@ -87,9 +87,9 @@ class Rules(Strict):
 
     spread: Literal["standard_error", "repetitions", "printed"] = "standard_error"
     std: Literal["standard_deviation", "standard_error"] = "standard_deviation"
-    max_z: _Positive = 3.0
+    max_z: _NotNegative = 3.0
     settings: Literal["conditions", "results"] = "conditions"
-    tolerance: _Positive = 0.0005
+    tolerance: _NotNegative = 0.0005
     metrics: dict[str, str] = Field(default_factory=dict)
     datasets: dict[str, str] = Field(default_factory=dict)
     methods: dict[str, str] = Field(default_factory=dict)

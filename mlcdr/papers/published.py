@@ -196,9 +196,9 @@ def compare_with_published(results: Sequence[Results], table: str) -> list[Publi
     ours = [match_cells(each, cells, rules) for each in results]
     n_found = sum((each["n"] > 0).astype(int) for each in ours)
     if (n_found < 2).all():
-        return [_compare(results, ours, cells, table)]
+        return [_compare(results, ours, cells, table, rules)]
     pairs = zip(results, ours, strict=True)
-    return [_compare([each], [own], cells, table) for each, own in pairs]
+    return [_compare([each], [own], cells, table, rules) for each, own in pairs]
 
 
 def _compare(
@@ -206,6 +206,7 @@ def _compare(
     ours: Sequence[pd.DataFrame],
     cells: pd.DataFrame,
     table: str,
+    rules: Rules,
 ) -> PublishedComparison:
     """One comparison of all folders; each cell has the number of the folder that has one."""
     found = ours[0].copy()
@@ -213,7 +214,6 @@ def _compare(
         missing = found["n"] == 0
         found[missing] = other[missing]
     folder = join_words([str(each.folder) for each in results])
-    rules = rules_for(table)
     judged = judge(cells, found, rules)
     if judged["verdict"].isin(["not run", "n/a"]).all():
         in_folders = "; ".join(f"{each.folder}: {_describe(_list_parts(each))}" for each in results)

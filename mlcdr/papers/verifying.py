@@ -150,7 +150,7 @@ def _check_header(header: Sequence[str], where: str) -> None:
 
 
 def _check_cell(cell: dict[str, str], paths: Sequence[str], where: str) -> None:
-    """Refuse names that are empty or cannot be shown, and numbers that no table prints."""
+    """Refuse names that are empty or too long, and numbers that no table prints."""
     for name, value in cell.items():
         is_number = name == "value" or (name == "spread" and value)
         if len(value) > _MOST_LETTERS and name != "note":

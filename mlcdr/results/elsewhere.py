@@ -254,7 +254,9 @@ def _list_means(rows: Sequence[Row]) -> pd.DataFrame:
     single = pd.DataFrame([(*_key(row), row.value) for row in rows if row.n == 1], columns=[*keys, "value"])
     whole = [(*_key(row), row.value, row.std, row.std / math.sqrt(row.n), row.n) for row in rows if row.n > 1]
     means = pd.DataFrame(whole, columns=["dataset", "method", *SUMMARY])
-    frames = [frame for frame in (means, summarise(single, keys) if len(single) else single) if len(frame)]
+    frames = [means] if whole else []
+    if len(single):
+        frames.append(summarise(single, keys))
     found = pd.concat(frames, ignore_index=True)
     return found.drop_duplicates(keys, ignore_index=True)[["dataset", "method", *SUMMARY]]
 

@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-import csv
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mlcdr.csv_files import NUMBER, read_csv
+from mlcdr.csv_files import NUMBER, open_reader, read_csv, read_text
 from mlcdr.errors import ResultsError, join_words, suggest_name
 
 _MOST_BYTES = 64 * 2**20
 _MOST_FILES = 100_000
+_TABLE = "a table of results"
 _LONG = ("dataset", "method", "metric", "value")
 # How the names of mlrl-testbed's measures begin that it writes in percent; the others it writes as they are.
 _IN_PERCENT = ("Hamming", "Subset", "Micro", "Macro", "Example-wise", "NDCG")
@@ -48,7 +49,7 @@ class Row:
 
 def read_long(path: Path) -> Iterator[Row]:
     """A CSV file with the columns dataset, method, metric, value and perhaps split, numbered as here."""
-    rows = read_csv(path, ResultsError, "a table of results", _MOST_BYTES)
+    rows = read_csv(path, ResultsError, _TABLE, _MOST_BYTES)
     _, header = next(rows, (1, []))
     allowed = (*_LONG, "split")
     unknown = [name for name in header if name not in allowed]
@@ -85,7 +86,7 @@ def read_meka(path: Path) -> Iterator[Row]:
 
 def _records_of_meka(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Each line of a file of statistics as a mapping."""
-    lines = _read_text(path).splitlines()
+    lines = read_text(path, ResultsError, _TABLE, _MOST_BYTES).splitlines()
     if lines and lines[0].startswith("Classifier="):
         for number, line in enumerate(lines, 1):
             pairs = (entry.rpartition("=") for entry in line.split("\t") if entry)
@@ -170,7 +171,7 @@ def _measures_of_mlrl(heads: Sequence[str], written: Sequence[str]) -> dict[str,
 def _names_of_mlrl(path: Path, file: Path) -> tuple[str, str]:
     """The data set and the method that the folders of a file name."""
     base = (path if path.is_dir() else path.parent).resolve()
-    folder = file.resolve().parent
+    folder = file.parent.resolve()  # the file itself may be a link
     parts = [part for part in folder.relative_to(base).parts if part != "results"]
     for i, part in enumerate(parts):
         if part.startswith("dataset_"):
@@ -188,12 +189,12 @@ def read_tsml(path: Path) -> Iterator[Row]:
     the times in its third.
     """
     for file in _list_files(path, "*.csv"):
-        lines = _read_text(file).splitlines()
-        first = next(csv.reader(lines[:1]), [])
+        lines = read_text(file, ResultsError, _TABLE, _MOST_BYTES).splitlines()
+        first: list[str] = next(open_reader(lines[:1], strict=False), [])
         if first and first[0].startswith("Estimators"):
             yield from _table_of_estimators(file, lines, first)
         elif first and all(cell.isdecimal() for cell in first[1:]) and len(first) > 1:
-            yield from _table_of_resamples(file, lines)
+            yield from _table_of_resamples(file, lines, first)
         elif len(first) > 5 and len(lines) > 2:
             yield from _predictions(file, lines, first)
         else:
@@ -202,20 +203,19 @@ def read_tsml(path: Path) -> Iterator[Row]:
 
 def _table_of_estimators(file: Path, lines: list[str], header: list[str]) -> Iterator[Row]:
     metric = file.stem.partition("_")[0]
-    for number, cells in enumerate(csv.reader(lines[1:]), 2):
+    for number, cells in enumerate(open_reader(lines[1:], strict=False), 2):
         (_, dataset), *pairs = _pair_cells(header, cells, f"{file}:{number}")
         for method, cell in pairs:
             if cell:
                 yield Row(dataset, method, metric, _as_number(cell, f"{file}:{number}"))
 
 
-def _table_of_resamples(file: Path, lines: list[str]) -> Iterator[Row]:
+def _table_of_resamples(file: Path, lines: list[str], header: list[str]) -> Iterator[Row]:
     method, dash, metric = file.stem.rpartition("_")
     if not dash:
         raise ResultsError(f"{file}: a table of resamples is called METHOD_METRIC.csv, such as ROCKET_accuracy.csv")
-    for number, (dataset, *cells) in enumerate(csv.reader(lines[1:]), 2):
-        for cell in filter(None, cells):
-            yield Row(dataset, method, metric, _as_number(cell, f"{file}:{number}"))
+    for row in _table_of_estimators(file, lines, header):  # here each column is of a resample
+        yield replace(row, method=method, metric=metric)
 
 
 _SECONDS = {"NANOSECONDS": 1e-9, "MICROSECONDS": 1e-6, "MILLISECONDS": 1e-3, "SECONDS": 1.0}
@@ -225,7 +225,7 @@ def _predictions(file: Path, lines: list[str], first: list[str]) -> Iterator[Row
     dataset, method, part, _, unit = first[:5]
     if part == "TRAIN":
         return
-    numbers = next(csv.reader(lines[2:3]))
+    numbers = next(open_reader(lines[2:3], strict=False))
     scale = _SECONDS.get(unit, 1e-3)
     for metric, cell, factor in zip(("accuracy", "fittime", "predicttime"), numbers, (1.0, scale, scale), strict=False):
         value = _as_number(cell, f"{file}:3")
@@ -291,17 +291,6 @@ def _list_files(path: Path, pattern: str) -> list[Path]:
     return sorted(found)
 
 
-def _read_text(path: Path) -> str:
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ResultsError(f"{path}: larger than {_MOST_BYTES // 2**20} MiB; not a table of results")
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ResultsError(f"{path}: not UTF-8 text") from None
-
-
 def _pair_cells(header: list[str], cells: list[str], where: str) -> list[tuple[str, str]]:
     """Each cell of a line after the head of its column."""
     if len(cells) != len(header):
@@ -310,9 +299,10 @@ def _pair_cells(header: list[str], cells: list[str], where: str) -> list[tuple[s
 
 
 def _as_number(written: str, where: str) -> float:
-    if NUMBER.fullmatch(written.strip()) is None:
+    number = float(written) if NUMBER.fullmatch(written.strip()) else math.inf
+    if math.isinf(number):
         raise ResultsError(f"{where}: {written[:40]!r} is no number")
-    return float(written)
+    return number
 
 
 def _as_name(written: str, what: str, where: str) -> str:

@@ -143,11 +143,14 @@ def drop_undefined(scores: pd.DataFrame) -> pd.DataFrame:
     return scores[largest <= LARGEST].reset_index(drop=True)
 
 
-def round_columns(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Numbers to twelve significant digits, as they are exported: two orders of summation may differ beyond these."""
+def round_columns(frame: pd.DataFrame, *columns: str, digits: int = 12) -> pd.DataFrame:
+    """Numbers to so many significant digits as are exported; stored means have six.
+
+    Two orders of summation may differ beyond these.
+    """
     rounded = frame.copy(deep=False)
     for name in columns:
-        texts = frame[name].map("{:.12g}".format)
+        texts = frame[name].map(f"{{:.{digits}g}}".format)
         rounded[name] = texts.astype(float)
     return rounded
 

@@ -23,7 +23,7 @@ import pandas as pd
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.experiment.problems import dotted
-from mlcdr.results.frame import SUMMARY, are_same, group, keys_of, list_keys, order_columns, paths_of
+from mlcdr.results.frame import SUMMARY, are_same, group, keys_of, list_keys, order_columns, paths_of, round_columns
 from mlcdr.results.results import Results
 
 LARGE = "large"
@@ -51,8 +51,7 @@ def join(every: Sequence[Results]) -> Results:
     called = _name_methods(tables, metrics)
     renamed = [each.rename_methods(called[each]) for each in every]
     joined = _stack(renamed, metrics)
-    means = [float(f"{mean:.6g}") for mean in joined.summary["mean"]]
-    summary = joined.summary.assign(mean=means)
+    summary = round_columns(joined.summary, "mean", digits=6)
     own = itertools.chain.from_iterable(each.remarks for each in every)
     remarks = tuple(dict.fromkeys([*_remark_on_splits(every), *_remark_on_parts(tables), *own]))  # several may say one
     return replace(joined, summary=summary, remarks=remarks, parts=tuple(called.items()))

@@ -145,7 +145,7 @@ class Manifest(RunFacts):
                 raise ResultsError(f"{path}: cannot be read: larger than {_LARGEST // 2**20} MiB")
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:
-            raise ResultsError(f"{path}: cannot be read: {error}") from None
+            raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from None
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             key = ".".join(map(str, first["loc"])) or "cannot be read"

@@ -30,7 +30,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, Field, Json, TypeAdapter, ValidationError
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.part import RunPart
+from mlcdr.results.part import RunPart, part_of
 from mlcdr.whole_files import is_regular_file, make_temporary_path
 
 NAME = "trials.sqlite"
@@ -185,8 +185,9 @@ def record_name(part: RunPart | None) -> str:
 
 
 def list_records(folder: Path) -> list[Path]:
-    """The records of a folder."""
-    return sorted(folder.glob("trials*.sqlite"))
+    """The records of a folder; a copy under a name of its own is none."""
+    paths = sorted(folder.glob("trials*.sqlite"))
+    return [path for path in paths if path.name == NAME or part_of(path)]
 
 
 def read_plan(records: Sequence[tuple[Path, sqlite3.Connection]]) -> list[tuple[str, str, str]]:
@@ -327,7 +328,8 @@ def writing(path: Path, fresh: bool = False) -> sqlite3.Connection:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None)
+    # a reader may hold it as long as it may read
+    db = sqlite3.connect(path, isolation_level=None, timeout=_LONGEST + _PATIENCE)
     try:
         _check_content(db, path)
         db.set_progress_handler(None, 0)

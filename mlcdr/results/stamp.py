@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.yaml_reader import RESOLVED
-from mlcdr.results.record_file import NoRecord, fetch, reading
+from mlcdr.results.record_file import NoRecord, fetch, list_records, reading
 from mlcdr.results.store import EXPORTS
 from mlcdr.whole_files import is_regular_file
 
@@ -59,7 +59,7 @@ class Stamp:
 
 def _list_files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
     exports = [folder / name for name in _EXPORTS]
-    for path in [folder / RESOLVED, *sorted(folder.glob("trials*.sqlite")), *exports]:
+    for path in [folder / RESOLVED, *list_records(folder), *exports]:
         try:
             found = os.lstat(path)
         except OSError:

@@ -323,7 +323,7 @@ def _lock(folder: Path, name: str, shared: bool = False, waits: bool = False) ->
         is_regular_file(path)
         file = io.FileIO(os.open(path, _LOCK_FLAGS, 0o666), "r+")
     except OSError as error:
-        raise ResultsError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise ResultsError(f"{folder}: cannot be written: {error.strerror or error}") from None
     close_in_forks(file)
     if fcntl is not None:
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX

@@ -40,7 +40,8 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
         return None
     if not planned:
         return None
-    keys, datasets, methods, points, splits, scores = zip(*trials, strict=True) if trials else [()] * 6
+    columns = zip(*trials, strict=True) if trials else [()] * 6
+    keys, datasets, methods, points, splits, scores = columns
     varied = {}
     for name in experiment.varied:
         texts = {point: dict(point).get(name, "") for point in set(points)}
@@ -48,7 +49,9 @@ def read_scores(folder: Path, experiment: Experiment) -> pd.DataFrame | None:
     places = {"dataset": _as_categories(datasets), "method": _as_categories(methods), **varied}
     of_trials = pd.DataFrame({**places, "split": np.array(splits, int)})
     labels = [metric.label for metric in experiment.metrics]
-    values = [[of_trial.get(label) for of_trial in scores] for label in labels]
+    values = []
+    for label in labels:
+        values.append([of_trial.get(label) for of_trial in scores])
     # in the order of the plan, of two records that have one trial the first; a row for each metric
     order = _order_by_plan(keys, planned)
     frame = of_trials.take(np.repeat(order, len(labels)))

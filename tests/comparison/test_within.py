@@ -111,6 +111,17 @@ def test_one_split_has_no_test(tmp_path):
             got.within()
 
 
+def test_scores_that_do_not_fit_the_means_are_left_out_and_damage_is_told(tmp_path):
+    values = {("d", name, METRIC): scores(mean) for name, mean in (("A", 0.2), ("B", 0.21))}
+    folder = load(tmp_path, values).folder
+    whole = (folder / "scores.csv").read_text()
+    (folder / "scores.csv").write_text(f"{whole}d,Other,0,{METRIC},0.2\nother,A,0,{METRIC},0.2\n")
+    assert len(within(open_results(folder))) == 1
+    (folder / "scores.csv").write_text(f"{whole}d,A,10,{METRIC},abc\n")
+    with pytest.raises(ResultsError, match="column value: 'abc' is not a number"):
+        within(open_results(folder))
+
+
 def test_holms_correction_is_over_the_pairs_and_points_of_a_data_set(tmp_path):
     values = {}
     for dataset in ("d", "e"):

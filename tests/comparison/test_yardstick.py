@@ -288,9 +288,13 @@ def test_the_study_agrees_with_itself(tmp_path: Path, made: Path) -> None:
     assert [len(each.ranks) for each in found] == [28, 25]
     assert [each.correlations for each in found] == [pytest.approx((1.0, 1.0, 1.0))] * 2
     assert {row[3].plain + row[4].plain for row in tabulate_ranks(found).rows} == {"0.000.000"}
-    few = _folder(tmp_path / "few", ["accuracy"], {("scene", m, "accuracy"): 0.5 for m in ("BR", "CC", "Mine")})
-    with pytest.raises(ResultsError, match=r"names of .*: BR, CC; an agreement needs three or more"):
-        agree(Yardstick(open_results(few), study.read(made)), MEASURES["ACCURACY_example_based"])
+    for names, told in (
+        (("BR", "CC", "Mine"), "names of .*: BR, CC; an agreement needs three or more"),
+        (("BR", "MLkNN", "ml-knn"), "MLkNN and ml-knn are one method in"),
+    ):
+        folder = _folder(tmp_path / names[1], ["accuracy"], {("scene", m, "accuracy"): 0.5 for m in names})
+        with pytest.raises(ResultsError, match=told):
+            agree(Yardstick(open_results(folder), study.read(made)), MEASURES["ACCURACY_example_based"])
 
 
 # -------------------------------------------------------------------- the file

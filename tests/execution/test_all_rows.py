@@ -135,6 +135,18 @@ def test_results_that_lack_trials_choose_no_point(data: Any, results: mlcdr.Resu
         _fit((X + 1, Y), "PLST", results=results)
 
 
+def test_a_later_run_of_another_plan_does_not_change_the_choice(
+    data: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = {**CONFIG, "methods": {"PLST": CONFIG["methods"]["PLST"]}, "metrics": ["hamming_loss"]}
+    told = set()
+    for later in ({}, {"splits": {"kind": "kfold", "folds": 3, "seed": 5}}, {"sweep": {}}):
+        results = mlcdr.run({**config, **later}, datasets={"mine": data}, out=tmp_path, quiet=True)
+        mlcdr.fit(config, datasets={"mine": data}, results=results)
+        told.add(capsys.readouterr().err)
+    assert len(told) == 1, told
+
+
 def test_a_method_that_cannot_be_fitted_is_one_line(data: Any) -> None:
     wide = {"feature_space": {"sklearn.decomposition.PCA": {"n_components": 20}}, "learner": "ridge"}
     config = {**CONFIG, "methods": {"Wide": wide}, "sweep": {}}

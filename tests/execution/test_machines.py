@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import pickle
@@ -460,8 +461,12 @@ def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: py
     with pytest.raises(UserError, match="neither an address"):
         DaskCluster(str(tmp_path / "scheduler.json")).n_threads()
     monkeypatch.setattr("mlcdr.execution.dask_backend.CONNECT_SECONDS", 0.5)
-    with pytest.raises(UserError, match="no scheduler answers"):
+
+    async def ask_from_a_notebook() -> None:
         DaskCluster("tcp://127.0.0.1:1").n_threads()
+
+    with pytest.raises(UserError, match="no scheduler answers"):
+        asyncio.run(ask_from_a_notebook())
     assert not (tmp_path / "small").exists()
 
 

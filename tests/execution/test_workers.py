@@ -415,6 +415,12 @@ def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
     assert not any(worker.process.is_alive() for worker in started)
 
 
+def test_a_worker_that_is_lost_after_its_last_result_passes_no_limit() -> None:
+    local: Any = workers.LocalWorkers(1, LimitsSpec(seconds=1.0))
+    local._looked = 5.0
+    assert local._end_at_limit(SimpleNamespace(group=SimpleNamespace(trials=()), clock=0.0)) is None
+
+
 def test_the_memory_of_a_command_counts_with_that_of_its_worker() -> None:
     hog = "import sys; held = b'x' * 80_000_000; print('ready', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", hog], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:

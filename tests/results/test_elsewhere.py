@@ -135,8 +135,10 @@ def test_evaluations_of_mlrl_testbed(folders: str, form: str, tmp_path: Path, ou
     ],
 )
 def test_shares_of_mlrl_testbed_are_percentages(content: str, values: list[float], tmp_path: Path) -> None:
-    path = tmp_path / "evaluation_test.csv"
-    path.write_text(content)
+    (tmp_path / "stored.csv").write_text(content)
+    path = tmp_path / "results" / "evaluation_test.csv"
+    path.parent.mkdir()
+    path.symlink_to(tmp_path / "stored.csv")
     assert [row.value for row in read_rows(path, "mlrl")] == pytest.approx(values)
 
 
@@ -144,6 +146,9 @@ def test_results_of_tsml(tmp_path: Path, ours: Results) -> None:
     (tmp_path / "ROCKET_accuracy.csv").write_text(TSML)
     got = read_results(tmp_path / "ROCKET_accuracy.csv", "tsml", [ours])
     assert means(got) == {("tiny", "ROCKET", "exact_match"): 0.6}
+    (tmp_path / "A_accuracy.csv").write_text(TSML.replace("Trace", "\nTrace"))
+    with pytest.raises(ResultsError, match=r"A_accuracy\.csv:3: 0 values"):
+        read_rows(tmp_path / "A_accuracy.csv", "tsml")
     (tmp_path / "accuracy_mean.csv").write_text("Estimators:,A,B\nTiny,0.5,0.7\n")
     got = read_results(tmp_path / "accuracy_mean.csv", "tsml", [ours])
     assert means(got) == {("tiny", "A", "exact_match"): 0.5, ("tiny", "B", "exact_match"): 0.7}
@@ -164,9 +169,11 @@ def test_results_of_tsml(tmp_path: Path, ours: Results) -> None:
         ("long", "dataset,method,metric,value\n", "f: has no results"),
         ("meka", "a\tb\n1\t2\n", r"f:2: no Classifier and Relation"),
         ("meka", "Classifier\tRelation\nBR\n", r"f:2: 1 values where the header has 2 columns"),
+        ("meka", "Classifier\tRelation\tF1-Mean\tF1-Count\nBR\td\t0.5\t1e999\n", r"f:2: '1e999' is no number"),
         ("mlrl", "Hamming Loss\n", "f: has no row of measurements"),
         ("tsml", "a,b\n1,2\n", r"f:1: neither a table of tsml-eval"),
         ("tsml", "Estimators:,A\nd,x\n", r"f:2: 'x' is no number"),
+        ("tsml", f"a,{'x' * 200_000}\n", "f:1: neither a table"),
         ("tsml", "\xff", "f"),
     ],
 )

@@ -121,6 +121,8 @@ def test_the_manifest_has_types(folder, tmp_path):
     manifest = Manifest.read(folder)
     assert (manifest.trials.planned, manifest.trials.failed) == (24, 4)
     assert manifest.computed_by[0].trials.computed == 24
+    with pytest.raises(ResultsError, match=r"manifest\.json: cannot be read: No such file or directory$"):
+        Manifest.read(tmp_path)
     (tmp_path / "manifest.json").write_text('{"trials": {"failed": "many"}}')
     with pytest.raises(ResultsError, match=r"manifest\.json: trials\.failed: "):
         Manifest.read(tmp_path)
@@ -153,7 +155,7 @@ def test_scores_are_in_the_order_of_the_plan_however_they_were_recorded(tmp_path
         scores = [TrialResult(key, of_trial) for key, of_trial in values.items()]
         failed = TrialResult("c", None, "Traceback")
         store.record(list_rows({**trials, "old": old}, [*scores, failed]))
-    (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1.sqlite")
+    (tmp_path / "trials.sqlite").rename(tmp_path / "trials.1-of-2.sqlite")
     with Store(tmp_path) as store:
         again = [TrialResult("a", {"hamming_loss": 0.5, "f1": 0.4}), TrialResult("d", {"f1": 8.0})]
         store.record(list_rows(trials, again))

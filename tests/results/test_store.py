@@ -247,8 +247,8 @@ def test_two_at_once(tmp_path: Path) -> None:
         for fresh in (False, True):
             with pytest.raises(ResultsError, match="another run is writing this folder"):
                 Store(tmp_path, fresh)
-    with Store(tmp_path):
-        pass
+    with Store(tmp_path) as store:
+        assert store._db.execute("PRAGMA busy_timeout").fetchone()[0] > 60_000, "a reader may take a minute"
 
 
 def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None:
@@ -374,6 +374,7 @@ def test_failures_are_those_of_the_plan_in_its_order(tmp_path: Path) -> None:
 
 
 def test_no_record_and_one_that_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "trials-old.sqlite").write_text("a copy under a name of its own")
     with pytest.raises(NoRecord, match=r"holds no trials\.sqlite; no run has begun here, or one is just starting"):
         read_failures(tmp_path)
     path = tmp_path / "trials.sqlite"
