@@ -261,7 +261,7 @@ class Killing:
                     function.__code__ = codes[code.co_name, code.co_firstlineno]
             return int(not all(passes(items[i]) for _, i in chosen))
 
-        return fork(does, 20 * sum(seconds for seconds, _ in chosen) + 30, self.output) == 0
+        return fork(does, 5 * sum(seconds for seconds, _ in chosen) + 10, self.output) == 0
 
     def _trace(self, items: list[Any]) -> int:
         """Of each test the seconds and the lines of the module that it executes; 0 if all pass."""
