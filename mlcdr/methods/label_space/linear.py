@@ -115,7 +115,8 @@ class LinearLabelSpace(LabelSpace):
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
         """The terms of the bound (1) of Chen & Lin 2012 on a test set, per instance, for the first 1, …, M dimensions.
 
-        They bound the Hamming loss of round-based decoding (not PBR's, which predicts no label it has not learned).
+        They bound the Hamming loss of round-based decoding by Vᵀ (not PBR's, which predicts no label it has not
+        learned, nor CSSP's).
 
         Parameters
         ----------
