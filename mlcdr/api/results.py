@@ -485,7 +485,8 @@ def compare(
             raise ResultsError("published: cannot be combined with metric, rope, record, others or baseline")
         from mlcdr.papers.published import compare_with_published
 
-        return Several(compare_with_published(found, published))
+        compared = compare_with_published(found, published)
+        return Several(compared, layouts.number_repeated([layouts.stem(each.table) for each in compared]))
     if baseline is not None:
         if len(found) != 1 or rope is not None or record or others:
             raise ResultsError("baseline: give exactly one other run, no rope, no record and no others")
