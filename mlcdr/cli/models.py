@@ -98,9 +98,10 @@ def predict(
 
     import_from_here()
     loaded = load_model(model, trust)
+    options = {"unknown": unknown, **read_options(settings)}
     with warnings.catch_warnings(record=True) as remarks:
         warnings.simplefilter("always")
-        X = loaded.read(data, unknown=unknown, **read_options(settings))
+        X = loaded.read(data, **options)
     for remark in remarks:
         print_notice(remark.message)
     try:

@@ -289,6 +289,8 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
         (["methods", "plts"], "error: unknown component 'plts'; did you mean 'plst'?"),
         (["methods", "no_such_package.Thing"], "cannot be imported"),
         (["datasets", "info", "nowhere"], "error: "),
+        (["datasets", "info", "data/tiny.arff", "--set", "name=x"], "name: unknown option of a data set"),
+        (["datasets", "table", "data/tiny.arff", "--set", "name=x"], "name: unknown option of a data set"),
         (["datasets", "fetch", "nowhere"], "error: "),
     ],
     ids=str,

@@ -202,6 +202,7 @@ def test_a_model_predicts_a_file_of_texts(
     done = mlcdr("predict", model, "texts.csv", "--trust")
     assert done.code == 0
     assert len(done.out.splitlines()) == 91
+    assert "found 'maybe'" in mlcdr("predict", model, "texts.csv", "--trust", "--set", "unknown=maybe").err
     pd.read_csv("texts.csv")[["body"]].to_csv("alone.csv", index=False)
     assert mlcdr("predict", model, "alone.csv", "--trust").out == done.out
 
