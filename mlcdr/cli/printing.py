@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -124,7 +125,9 @@ def format_cause(cause: Cause) -> str:
 
 def describe_pending(number: int, folder: Path) -> str:
     """How many trials of a results folder are pending, and what computes them."""
-    return f"{plural(number, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
+    out = str(folder.parent) if folder.name else ".."
+    run = shlex.join(["mlcdr", "run", str(folder / "experiment.yaml"), "--out", out])
+    return f"{plural(number, 'trial')} pending; `{run}` continues"
 
 
 def print_written(paths: Sequence[Path], folder: Path) -> None:
