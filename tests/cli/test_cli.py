@@ -516,7 +516,7 @@ def test_table_and_plot_of_a_real_run(here: Path, mlcdr: Callable[..., Outcome])
     assert "figures/" not in again.err, "figures of the same results are not drawn again, whatever else lies there"
     earlier.unlink()
     figures[0].unlink()
-    assert mlcdr("run", folder / "experiment.yaml", "-j", 1).code == 0
+    assert mlcdr("run", folder / "experiment.yaml", "-j", 10**20).code == 0
     assert figures == sorted((folder / "figures").iterdir()), "what is missing is drawn"
 
     for path in (folder / "tables").iterdir():
@@ -526,6 +526,7 @@ def test_table_and_plot_of_a_real_run(here: Path, mlcdr: Callable[..., Outcome])
     assert shown.out.strip() == done.out.strip()
     assert len(list((folder / "tables").iterdir())) == 3
     assert "prediction error" in mlcdr("table", folder, "--metric", "prediction_error").out.splitlines()[0]
+    assert "no metric ''" in mlcdr("table", folder, "--metric", "").err
 
     for path in figures:
         path.unlink()
