@@ -290,6 +290,10 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
         (["methods", "no_such_package.Thing"], "cannot be imported"),
         (["datasets", "info", "nowhere"], "error: "),
         (["datasets", "info", "data/tiny.arff", "--set", "name=x"], "name: unknown option of a data set"),
+        (
+            ["datasets", "info", "a.csv", "--set", "labels=a", "--set", "labels=b"],
+            "error: --set labels: is given twice",
+        ),
         (["datasets", "table", "data/tiny.arff", "--set", "name=x"], "name: unknown option of a data set"),
         (["datasets", "fetch", "nowhere"], "error: "),
     ],
