@@ -98,7 +98,7 @@ def predict(
     loaded = load_model(model, trust)
     options = {"unknown": unknown, **read_options(settings)}
     with warnings.catch_warnings(record=True) as remarks:
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", UserWarning)  # not what pandas warns its callers of
         X = loaded.read(data, **options)
     for remark in remarks:
         print_notice(remark.message)
