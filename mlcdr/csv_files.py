@@ -43,7 +43,7 @@ def is_number(text: str) -> bool:
 
 def as_numbers(texts: pd.Series) -> pd.Series:
     """A column of texts as whole numbers or numbers, if all of them are; else the texts as they are."""
-    if not texts.map(lambda text: text in ("", "nan") or is_number(text)).all():
+    if not texts.map(lambda text: text == "nan" or is_number(text)).all():
         return texts
     for kind in (int, float) if len(texts) else ():
         with contextlib.suppress(ValueError, OverflowError):  # of more than 64 bits

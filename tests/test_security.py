@@ -6,12 +6,14 @@ import ast
 import io
 import os
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mlcdr.api.progress import make_listener
 from mlcdr.data import cache
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
@@ -228,3 +230,17 @@ def test_an_audit_that_could_not_be_made_is_not_one_that_found_nothing() -> None
     assert told([unheard]) == ([f"{index}; 0 of 1 packages, 0 known holes"], 0)
     assert told([unheard, sound]) == (["audited; 1 of 2 packages, 0 known holes"], 0)
     assert told([sound, holed]) == (["c 3: CVE-1, mended in 3.1", "audited; 2 of 2 packages, 1 known holes"], 1)
+
+
+def test_no_text_commands_a_terminal_with_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with make_listener(quiet=False) as bar:
+        bar.begin("e", 1, 0)
+        bar.notice("first failure: \x1b]0;title :cat:")
+        bar.advance("d[/b]", 1, 0)
+    assert r"first failure: \x1b]0;title :cat:" in terminal.getvalue()
+    assert "e: d[/b]" in terminal.getvalue()

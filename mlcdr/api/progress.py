@@ -114,7 +114,7 @@ class Bar(Counting):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self.shown = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
@@ -139,10 +139,6 @@ class Bar(Counting):
         if self.done == self.total or self.seconds - self._drawn > _PAUSE:
             self._drawn = self.seconds
             self.shown.refresh()
-
-    def notice(self, text: str) -> None:
-        """Print a line above the bar."""
-        self.shown.console.print(text, highlight=False, markup=False)
 
 
 class Lines(Counting):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import html
 import itertools
+import math
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -474,6 +475,9 @@ def compare(
     for name, value, known in (("zeros", zeros, get_args(Zeros)), ("spread", spread, get_args(comparison.Spread))):
         if value not in known:
             raise UserError(f"{name}: must be one of {', '.join(known)}; found {describe(value)}")
+    for name, number, least in (("rope", rope or 0, 0), ("margin", margin, 0), ("time_margin", time_margin, 1)):
+        if not least <= number < math.inf:
+            raise UserError(f"{name}: must be a number of at least {least}; found {describe(number)}")
     found = [_read(each) for each in results]
     if not found:
         raise ResultsError("compare: give results, or the path of a results folder")
@@ -485,7 +489,8 @@ def compare(
             raise ResultsError("published: cannot be combined with metric, rope, record, others or baseline")
         from mlcdr.papers.published import compare_with_published
 
-        return Several(compare_with_published(found, published))
+        compared = compare_with_published(found, published)
+        return Several(compared, layouts.number_repeated([layouts.stem(each.table) for each in compared]))
     if baseline is not None:
         if len(found) != 1 or rope is not None or record or others:
             raise ResultsError("baseline: give exactly one other run, no rope, no record and no others")

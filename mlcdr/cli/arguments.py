@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcdr.cli.completion import COMPLETERS
-from mlcdr.errors import suggest_name
+from mlcdr.errors import UserError, suggest_name
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -95,15 +95,20 @@ DataOptions = Annotated[
 ]
 
 
-def read_options(settings: list[str] | None) -> dict[str, Any]:
-    """The options of a data set, each value read as YAML, as in a config."""
+def read_options(settings: list[str] | None, form: str = "OPTION=VALUE", option: str = "--set") -> dict[str, Any]:
+    """What is given by an option of this form, such as the options of a data set; values are YAML, as in a config.
+
+    Raises
+    ------
+    UserError
+        When a text has not this form, its value is not YAML, or a name is given twice.
+    """
     from mlcdr.experiment.overrides import read_setting
 
-    return dict(read_setting(text, "OPTION=VALUE") for text in settings or ())
-
-
-def read_points(settings: list[str] | None) -> dict[str, Any]:
-    """Values of swept paths, each read as YAML, as in a config."""
-    from mlcdr.experiment.overrides import read_setting
-
-    return dict(read_setting(text, "KEY=VALUE", "--at") for text in settings or ())
+    given: dict[str, Any] = {}
+    for text in settings or ():
+        name, value = read_setting(text, form, option)
+        if name in given:
+            raise UserError(f"{option} {name}: is given twice")
+        given[name] = value
+    return given

@@ -170,12 +170,13 @@ def export(
     """
     from mlcdr.data import export as exporting
     from mlcdr.data.files import NoDivisionError
+    from mlcdr.experiment.yaml_reader import dump_line
 
     options = read_options(settings)
     dataset = mlcdr.load_dataset(name, **options)
     parts = {"": dataset}
     with contextlib.suppress(NoDivisionError):
-        divided = mlcdr.load_dataset(name, part="predefined", **options)
+        divided = mlcdr.load_dataset(name, **options | {"part": "predefined"})
         parts["train"] = divided.rows(slice(divided.n_train))
         parts["test"] = divided.rows(slice(divided.n_train, None))
     written: list[Path] = []
@@ -184,8 +185,10 @@ def export(
     for path in dict.fromkeys(written):
         print(path)
     if form in ("csv", "parquet"):
-        text = f", text: {dataset.feature_names[0]}" if dataset.kind_of_features == "texts" else ""
-        print_notice(f"in a config: {{{written[0]}: {{labels: {-dataset.n_labels}{text}}}}}")
+        about: dict[str, Any] = {"labels": -dataset.n_labels}
+        if dataset.kind_of_features == "texts":
+            about["text"] = dataset.feature_names[0]
+        print_notice(f"in a config: {dump_line({str(written[0]): about})}")
 
 
 def plot(
@@ -230,12 +233,15 @@ def splits(
 
     It shows how far shares of labels are off, and writes the folds.
     """
+    from mlcdr.data.files import short_name
     from mlcdr.experiment import fold_files
     from mlcdr.experiment.splits import FromFile, KFold
     from mlcdr.tables import split_shares
 
-    if to is not None and len(names) > 1 and "{dataset}" not in str(to):
-        raise typer.BadParameter("{dataset} must be in the name of the file", param_hint="--to")
+    file = FromFile(kind="file", path=str(to))
+    if to is not None and len({file.file_for(short_name(name)) for name in names}) < len(names):
+        why = "{dataset} must be in the name of the file, and no two data sets may have the same name"
+        raise typer.BadParameter(why, param_hint="--to")
     asked = KFold(kind="kfold", folds=folds, seed=seed, groups=groups)
     options = read_options(settings)
     drawn = [split_shares.draw_folds(name, asked, options) for name in names]
@@ -243,6 +249,6 @@ def splits(
     if to is None:
         return
     for dataset, found in drawn:
-        path = FromFile(kind="file", path=str(to)).file_for(dataset.name)
+        path = file.file_for(dataset.name)
         fold_files.write(path, found[stratified])
         print_notice(f"written: {path}")

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Literal
 
-from mlcdr.api.loading import import_from_here
+from mlcdr.api.loading import import_from_here, load_experiment
 from mlcdr.cli.arguments import (
     Config,
     DataOptions,
@@ -50,8 +50,6 @@ def fit(
     rows. The model has the coding of the data's columns.
     """
     from mlcdr.api import fitting
-    from mlcdr.api.loading import load_experiment
-    from mlcdr.cli.arguments import read_points
 
     experiment = load_experiment(config, set_ or (), announce=None if quiet else print_notice)
     folder = results or Path("results") / experiment.name
@@ -59,7 +57,7 @@ def fit(
         experiment,
         method,
         dataset=dataset,
-        at=read_points(at),
+        at=read_options(at, "NAME=VALUE", "--at"),
         results=folder,
         metric=metric,
         out=out,
@@ -98,9 +96,10 @@ def predict(
 
     import_from_here()
     loaded = load_model(model, trust)
+    options = {"unknown": unknown, **read_options(settings)}
     with warnings.catch_warnings(record=True) as remarks:
-        warnings.simplefilter("always")
-        X = loaded.read(data, unknown=unknown, **read_options(settings))
+        warnings.simplefilter("always", UserWarning)  # not what pandas warns its callers of
+        X = loaded.read(data, **options)
     for remark in remarks:
         print_notice(remark.message)
     try:

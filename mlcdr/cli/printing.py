@@ -112,7 +112,7 @@ def print_causes(causes: Sequence[Cause], file: TextIO) -> None:
         print_lines(format_cause(cause), file)
     if len(causes) > _CAUSES:
         more = plural(len(causes) - _CAUSES, "more cause")
-        print_lines(f"{more} of failure; `mlcdr status --details` shows all", file)
+        print_lines(f"{more} of failure; `mlcdr status RESULTS --details` shows all", file)
 
 
 def format_cause(cause: Cause) -> str:
@@ -124,7 +124,9 @@ def format_cause(cause: Cause) -> str:
 
 def describe_pending(number: int, folder: Path) -> str:
     """How many trials of a results folder are pending, and what computes them."""
-    return f"{plural(number, 'trial')} pending; `mlcdr run {folder / 'experiment.yaml'}` continues"
+    from mlcdr.results.record import command_to_continue
+
+    return f"{plural(number, 'trial')} pending; `{command_to_continue(folder)}` continues"
 
 
 def print_written(paths: Sequence[Path], folder: Path) -> None:

@@ -41,6 +41,8 @@ def reproduce(
         return
     facts = recipes.facts_table(target)
     if facts:
+        if small or large or set_:
+            raise UserError(f"{target}: is counted on the data, so --small, --large and --set are not for it")
         data_sets.table(None, layout=facts, published=facts, out=None)
         return
     changes = set_ or []

@@ -22,7 +22,7 @@ def table(
     from mlcdr.tables import tables
 
     found = open_results(folder)
-    if metric:
+    if metric is not None:
         options = {"metric": found.metric_named(metric)}
         print_table(tables.make_table(found, LayoutSpec(layout="generic", options=options)))
         print_against(found, options["metric"])

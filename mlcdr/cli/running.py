@@ -146,7 +146,7 @@ def retry(
     code = 0
     if report.computed or report.interrupted:
         code = conclude(report, quiet)
-    else:
+    elif not quiet:
         print_notice(f"{folder}: no failed trials")
     pending = report.planned - report.done - len(report.failures)
     if pending and not quiet:

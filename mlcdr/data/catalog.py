@@ -43,7 +43,7 @@ def availability(entry: Entry) -> str:
     return "fetch" if entry.fetchable else "by hand"
 
 
-def info(name: str, **options: Any) -> dict[str, Any]:
+def info(name: str, /, **options: Any) -> dict[str, Any]:
     """Everything known about a data set, as plain data.
 
     Parameters

@@ -19,6 +19,7 @@ from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.warned import Log
 from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.commands import refuse_commands
+from mlcdr.experiment.consistency import MAX_TRIALS
 from mlcdr.experiment.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.experiment.trials import Trial
@@ -87,7 +88,7 @@ def run(
         cluster = DaskCluster(scheduler)
         jobs = cluster.n_threads()
     listener = listener or Listener()
-    jobs = jobs or joblib.cpu_count()
+    jobs = min(jobs or joblib.cpu_count(), MAX_TRIALS)
     if cluster is None and jobs > 1 and is_daemonic():
         jobs = 1
         listener.notice("a daemonic process may start no workers (of multiprocessing.Pool, of Dask): it computes alone")

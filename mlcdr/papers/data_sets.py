@@ -40,7 +40,7 @@ _NOMINAL, _NUMERIC = "†", "‡"
 _ROUNDING = 1e-9
 
 
-def facts(name: str, **options: Any) -> dict[str, Any]:
+def facts(name: str, /, **options: Any) -> dict[str, Any]:
     """The facts of one data set: its name, its domain (empty where unknown), and those of `Dataset.statistics`.
 
     `options` are those of `load_dataset`.

@@ -6,6 +6,7 @@ a folder that may not be written.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
@@ -349,3 +350,9 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def command_to_continue(folder: Path) -> str:
+    """The command that computes what is pending in a results folder."""
+    out = str(folder.parent) if folder.name else ".."
+    return shlex.join(["mlcdr", "run", str(folder / "experiment.yaml"), "--out", out])

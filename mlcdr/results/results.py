@@ -26,7 +26,7 @@ from mlcdr.results.failures import describe_error
 from mlcdr.results.frame import drop_undefined, keys_of, order_columns, paths_of, round_columns, summarise
 from mlcdr.results.manifest import Manifest
 from mlcdr.results.means import Means
-from mlcdr.results.record import read_failures
+from mlcdr.results.record import command_to_continue, read_failures
 from mlcdr.results.stamp import Stamp
 from mlcdr.results.trials import read_chosen, read_scores, read_tried
 from mlcdr.whole_files import is_regular_file
@@ -203,7 +203,7 @@ def _explain_nothing(folder: Path) -> str:
     """What to do where no trial has a result."""
     failed = read_failures(folder)
     if not failed:
-        return f"continue it with `mlcdr run {folder / 'experiment.yaml'}`"
+        return f"continue it with `{command_to_continue(folder)}`"
     listed = f"listed by `mlcdr status {folder}` (in Python, `.failures`)"
     return f"{len(failed)} failed, {listed}; the first: {describe_error(failed[0].error)}"
 

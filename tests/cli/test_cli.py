@@ -289,6 +289,12 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
         (["methods", "plts"], "error: unknown component 'plts'; did you mean 'plst'?"),
         (["methods", "no_such_package.Thing"], "cannot be imported"),
         (["datasets", "info", "nowhere"], "error: "),
+        (["datasets", "info", "data/tiny.arff", "--set", "name=x"], "name: unknown option of a data set"),
+        (
+            ["datasets", "info", "a.csv", "--set", "labels=a", "--set", "labels=b"],
+            "error: --set labels: is given twice",
+        ),
+        (["datasets", "table", "data/tiny.arff", "--set", "name=x"], "name: unknown option of a data set"),
         (["datasets", "fetch", "nowhere"], "error: "),
     ],
     ids=str,
@@ -514,7 +520,7 @@ def test_table_and_plot_of_a_real_run(here: Path, mlcdr: Callable[..., Outcome])
     assert "figures/" not in again.err, "figures of the same results are not drawn again, whatever else lies there"
     earlier.unlink()
     figures[0].unlink()
-    assert mlcdr("run", folder / "experiment.yaml", "-j", 1).code == 0
+    assert mlcdr("run", folder / "experiment.yaml", "-j", 10**20).code == 0
     assert figures == sorted((folder / "figures").iterdir()), "what is missing is drawn"
 
     for path in (folder / "tables").iterdir():
@@ -524,6 +530,7 @@ def test_table_and_plot_of_a_real_run(here: Path, mlcdr: Callable[..., Outcome])
     assert shown.out.strip() == done.out.strip()
     assert len(list((folder / "tables").iterdir())) == 3
     assert "prediction error" in mlcdr("table", folder, "--metric", "prediction_error").out.splitlines()[0]
+    assert "no metric ''" in mlcdr("table", folder, "--metric", "").err
 
     for path in figures:
         path.unlink()

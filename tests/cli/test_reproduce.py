@@ -293,6 +293,8 @@ def test_data_sets_that_are_not_there_take_one_line(only_embedded: Path, mlcdr: 
     assert sources.how_to_get(["scene", by_hand]) == (
         f"`mlcdr datasets fetch scene` downloads it; `mlcdr datasets info {by_hand}` says how to get {by_hand}"
     )
+    facts = mlcdr("reproduce", "chen_lin_2012/table2", "--small")
+    assert (facts.code, facts.out) == (2, "")
     wrong = mlcdr("reproduce", "mlc_toolbox/ridge_5fold", "--set", "splits.paht=1")
     assert (wrong.code, wrong.out) == (2, "")
 

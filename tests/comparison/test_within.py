@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -245,6 +246,8 @@ def test_zeros_may_be_ranked(tmp_path):
     assert "Pratt" in pratt.pairs().notes[0]
     for options, message in (
         ({"zeros": "prat"}, "zeros: must be one of"),
+        ({"rope": -0.1}, "rope: must be a number of at least 0; found -0.1"),
+        ({"margin": math.nan}, "margin: must be"),
         ({"spread": "sd"}, "spread: must be one of"),
     ):
         with pytest.raises(UserError, match=message):

@@ -16,6 +16,7 @@ from mlcdr.data.description import describe_dataset, imbalance_ratios, scumble
 from mlcdr.data.export import WRITERS, export
 from mlcdr.data.files import data_folders, list_own
 from mlcdr.errors import DataError
+from mlcdr.experiment.yaml_reader import read_yaml_text
 from tests.small import Outcome
 
 SHARED = os.environ.get("MLCDR_DATASETS", "")  # the tests of this folder see their own only
@@ -86,6 +87,14 @@ def test_texts_and_gaps(tmp_path: Path) -> None:
             np.testing.assert_array_equal(_read(path, gaps, missing="keep").X, gapped)
 
 
+def test_a_config_takes_what_is_said_of_a_written_table(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (tmp_path / "t.csv").write_text('"a: b",tag\nab cd,0\nef,1\n')
+    options = ["--set", "labels=-1", "--set", "text='a: b'"]
+    done = mlcdr("datasets", "export", tmp_path / "t.csv", *options, "--format", "csv", "--out", tmp_path / "x, y")
+    said = read_yaml_text(done.err.partition("in a config: ")[2], "said").data
+    assert said == {str(tmp_path / "x, y" / "t.csv"): {"labels": -1, "text": "a: b"}}
+
+
 def test_info_counts_missing_values(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
     (tmp_path / "g.csv").write_text("a,b,tag\n1,2,0\n,3,1\n,4,1\n")
     done = mlcdr("datasets", "info", tmp_path / "g.csv", "--set", "labels=tag")
@@ -119,6 +128,7 @@ def test_a_division_that_cannot_be_read_is_no_missing_division(tmp_path: Path, m
     assert not (out / "t.csv").exists()
     test.write_text(head + "2,0,1\n")
     assert mlcdr(*command).out.splitlines() == [str(out / f"t{part}.csv") for part in ("", "-train", "-test")]
+    assert mlcdr(*command, "--set", "part=predefined").code == 0
 
 
 def test_a_division_is_kept(tmp_path: Path) -> None:

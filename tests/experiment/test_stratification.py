@@ -217,9 +217,10 @@ def test_folds_that_are_written_are_those_of_a_config(arff, mlcdr, monkeypatch):
     assert written == rows_to_test(arff, {"kind": "kfold", "folds": 3, "seed": 7, "stratified": "pairs"})
     Path("mine.csv").write_text("a,b,c\n" + "1.5,0,1\n2.5,1,1\n" * 5)
     assert mlcdr("datasets", "splits", "mine.csv", "--set", "labels=-2", "--folds", 2).code == 0
-    wrong = mlcdr("datasets", "splits", "./tiny.arff", "./tiny.arff", "--to", "f.csv")
-    assert wrong.code == 2
-    assert "{dataset} must be in the name of the file" in wrong.err
+    for place, file in (("mine.csv", "f.csv"), ("f/../tiny.arff", "{dataset}.csv")):
+        wrong = mlcdr("datasets", "splits", "./tiny.arff", place, "--to", file)
+        assert wrong.code == 2
+        assert "{dataset} must be in the name of the file" in wrong.err
 
 
 def test_rows_of_a_group_have_the_same_value_of_a_feature(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,9 +200,11 @@ def test_a_model_predicts_a_file_of_texts(
     monkeypatch.chdir(tmp_path)
     scores(texts, {"A": {"feature_space": WORDS, "learner": "ridge"}}, tmp_path, keep={"models": True})
     model = next((tmp_path / "e/kept").rglob("split0-*"))
+    warnings.simplefilter("ignore", DeprecationWarning)  # as Python does, other than pytest
     done = mlcdr("predict", model, "texts.csv", "--trust")
-    assert done.code == 0
+    assert (done.code, done.err) == (0, "")
     assert len(done.out.splitlines()) == 91
+    assert "found 'maybe'" in mlcdr("predict", model, "texts.csv", "--trust", "--set", "unknown=maybe").err
     pd.read_csv("texts.csv")[["body"]].to_csv("alone.csv", index=False)
     assert mlcdr("predict", model, "alone.csv", "--trust").out == done.out
 

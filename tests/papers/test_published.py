@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import mlcdr
 from mlcdr.errors import ResultsError
 from mlcdr.papers import published as module
 from mlcdr.papers.judging import Rules, published_errors, rules_for
@@ -39,6 +40,13 @@ def test_the_table_agrees_with_itself(tmp_path):
     got = compare(folder(tmp_path, as_printed(TABLE3)), TABLE3)
     assert len(got.cells) == got.count("agrees") == got.compared == 80
     assert got.summary().startswith("80 of 80 cells within 3 standard errors of the difference or 0.0005; worst: ")
+
+
+def test_comparisons_of_two_folders_have_files_of_their_own(tmp_path):
+    ours = folder(tmp_path, as_printed(TABLE3)).folder
+    written = mlcdr.compare(ours, ours, published=TABLE3).write(tmp_path / "out")
+    assert [path.parent.name for path in written] == ["out"] * 6
+    assert len(set(written)) == 6
 
 
 @pytest.mark.parametrize(("shift", "verdict"), [(3 * math.sqrt(2) * 0.0008 - 1e-9, "agrees"), (-0.0035, "differs")])
