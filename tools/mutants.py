@@ -334,7 +334,7 @@ def judge(copy: Path, module: str, sample: int | None, rng: random.Random) -> bo
     alive = []
     for mutant in [drawn[number] for number in json.loads(survived.read_text())]:
         write(path, mutant)
-        if fork(lambda: run_tests(copy, MODULES[module]), 1800, output) == 0:
+        if fork(lambda: run_tests(copy, MODULES[module]), 300, output) == 0:
             alive.append(mutant)
     write(path, source)
     killed = len(drawn) - len(alive)
