@@ -238,15 +238,15 @@ def splits(
     from mlcdr.experiment.splits import FromFile, KFold
     from mlcdr.tables import split_shares
 
-    file = FromFile(kind="file", path=str(to))
-    if to is not None and len({file.file_for(short_name(name)) for name in names}) < len(names):
+    file = None if to is None else FromFile(kind="file", path=str(to))
+    if file is not None and len({file.file_for(short_name(name)) for name in names}) < len(names):
         why = "{dataset} must be in the name of the file, and no two data sets may have the same name"
         raise typer.BadParameter(why, param_hint="--to")
     asked = KFold(kind="kfold", folds=folds, seed=seed, groups=groups)
     options = read_options(settings)
     drawn = [split_shares.draw_folds(name, asked, options) for name in names]
     print_table(split_shares.tabulate_folds(drawn))
-    if to is None:
+    if file is None:
         return
     for dataset, found in drawn:
         path = file.file_for(dataset.name)

@@ -40,6 +40,7 @@ from mlcdr.results.exports import NoResults
 from mlcdr.results.failures import Kind, gather_failures, list_places
 from mlcdr.results.labels import read_label_scores
 from mlcdr.results.manifest import Manifest
+from mlcdr.results.record import command_to_continue
 from mlcdr.results.record_file import NoRecord
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.tables import tables
@@ -193,7 +194,7 @@ def _repeat(folder: Path, experiment: Experiment, manifest: Manifest) -> dict[st
     named = experiment.name == folder.name  # a folder that was renamed is not the one a run would write
     return {
         "again": f"{run} again",
-        "go_on": f"{run} {shlex.quote(str(folder.parent))}" if named else "",
+        "go_on": command_to_continue(folder) + trust if named else "",
         "packages": f"pip install {shlex.join(packages)}" if packages else "",
     }
 

@@ -366,7 +366,8 @@ def test_who_is_fastest_in_our_table_3_4() -> None:
     assert "On all 12 data sets" in claim(THESIS, "MLkNN learns fastest")
     assert (prediction.idxmin(axis=1) == "BR").all()
     assert "(BR on all)" in claim(THESIS, "HOMER predicts fastest")
-    assert 6 < (learning["PACC-LDF"] < learning["PACC"]).sum() < 12
+    faster = (learning["PACC-LDF"] < learning["PACC"]).sum()
+    assert f"learns faster than PACC on {faster} of 12" in claim(THESIS, "LDF reduces both learning and prediction")
     assert learning.loc["corel5k", ["CC", "BCC", "PACC"]].max() < learning.loc["corel5k", "PACC-LDF"]
     assert "On corel5k it takes" in claim(THESIS, "On corel16k1 and corel5k PACC-LDF takes longer")
 
